@@ -19,8 +19,8 @@ void ask(const std::string& path, bool removes) {
   ImageSession& session = process_session();
   if (!session.environment().is_coupled()) throw Error(NC_ENOENT, path);
   const auto match = runtime::find_rule(session.environment(), path);
-  if (!match || !runtime::is_read_as_file(*match) || matcher::is_written_in_place(match->rule.through))
-    throw Error(NC_ENOENT, path);
+  if (!match || !runtime::is_read_as_file(*match)) throw Error(NC_ENOENT, path);
+  if (removes && matcher::is_written_in_place(match->rule.through)) throw Error(NC_ENOENT, path);
   if (RunView* const view = attached_view()) return view->change(*match, removes);
   session.change_file({match->key, match->file, removes});
 }

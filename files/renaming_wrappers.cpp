@@ -92,12 +92,9 @@ bool is_directory(const Path& path) noexcept {
   return S_ISDIR(mode_on_disk(path));
 }
 
-/// Why a file cannot be made at the path: errno, or 0.
 int trouble_of_parent(const Path& path) noexcept {
   const Inside inside;
-  const char* const slash = std::strrchr(path.text, '/');
-  const std::string parent = slash == nullptr ? "." : std::string(path.text, slash + 1);
-  return ::faccessat(path.directory, parent.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+  return sluice::files::trouble_of_parent(path.directory, path.text);
 }
 
 /// Whether the writer would find a file there, at once.

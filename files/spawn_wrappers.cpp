@@ -178,6 +178,18 @@ SLUICE_EXPORT int posix_spawn_file_actions_addchdir_np(Actions* actions, const c
   return 0;
 }
 
+/// The directory may be closed before the child begins: then this process cannot open the child's files.
+SLUICE_EXPORT int posix_spawn_file_actions_addfchdir_np(Actions* actions, int directory) noexcept {
+  const int status = SLUICE_REAL(posix_spawn_file_actions_addfchdir_np)(actions, directory);
+  if (status != 0 || !sluice::files::may_list_coupled()) return status;
+  try {
+    plans().need(actions)->directory = "/proc/self/fd/" + std::to_string(directory);
+  } catch (const std::exception&) {
+    return ENOMEM;
+  }
+  return 0;
+}
+
 SLUICE_EXPORT int posix_spawn(pid_t* process, const char* path, const Actions* actions,
                               const posix_spawnattr_t* attributes, char* const arguments[],
                               char* const environment[]) {

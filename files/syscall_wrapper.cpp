@@ -22,7 +22,7 @@ struct Paths {
   const char* second = nullptr;
 };
 
-Paths paths_of(long number, long a, long b, long d) noexcept {
+Paths paths_of(long number, long a, long b, long c, long d) noexcept {
   const auto one = [](long path) { return Paths{pointer<const char>(path), nullptr}; };
   const auto two = [](long from, long to) {
     return Paths{pointer<const char>(from), pointer<const char>(to)};
@@ -37,7 +37,12 @@ Paths paths_of(long number, long a, long b, long d) noexcept {
     case SYS_readlink:
     case SYS_unlink:
     case SYS_chmod:
+    case SYS_mkdir:
+    case SYS_mknod:
+    case SYS_rmdir:
       return one(a);
+    case SYS_symlink:
+      return one(b);
     case SYS_rename:
     case SYS_link:
       return two(a, b);
@@ -53,7 +58,11 @@ Paths paths_of(long number, long a, long b, long d) noexcept {
     case SYS_unlinkat:
     case SYS_fchmodat:
     case SYS_utimensat:
+    case SYS_mkdirat:
+    case SYS_mknodat:
       return one(b);
+    case SYS_symlinkat:
+      return one(c);
 #ifdef SYS_renameat
     case SYS_renameat:
 #endif
@@ -85,6 +94,14 @@ __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c,
       return ::creat(pointer<const char>(a), static_cast<mode_t>(b));
     case SYS_unlink:
       return ::unlink(pointer<const char>(a));
+    case SYS_mkdir:
+      return ::mkdir(pointer<const char>(a), static_cast<mode_t>(b));
+    case SYS_mknod:
+      return ::mknod(pointer<const char>(a), static_cast<mode_t>(b), static_cast<dev_t>(c));
+    case SYS_rmdir:
+      return ::rmdir(pointer<const char>(a));
+    case SYS_symlink:
+      return ::symlink(pointer<const char>(a), pointer<const char>(b));
     case SYS_chmod:
       return ::chmod(pointer<const char>(a), static_cast<mode_t>(b));
     case SYS_rename:
@@ -94,6 +111,12 @@ __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c,
 #endif
     case SYS_truncate:
       return ::truncate(pointer<const char>(a), b);
+    case SYS_mkdirat:
+      return ::mkdirat(directory, path, static_cast<mode_t>(c));
+    case SYS_mknodat:
+      return ::mknodat(directory, path, static_cast<mode_t>(c), static_cast<dev_t>(d));
+    case SYS_symlinkat:
+      return ::symlinkat(pointer<const char>(a), static_cast<int>(b), pointer<const char>(c));
     case SYS_unlinkat:
       return ::unlinkat(directory, path, static_cast<int>(c));
     case SYS_fchmodat:
@@ -135,7 +158,7 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
                                   long f) __asm__("syscall");
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  const auto [first, second] = paths_of(number, a, b, d);
+  const auto [first, second] = paths_of(number, a, b, c, d);
   const auto is_concerned = [](const char* path) {
     return path != nullptr && sluice::files::may_be_coupled(path);
   };

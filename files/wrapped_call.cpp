@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -172,6 +174,43 @@ std::vector<std::string> look_into(int directory) noexcept {
   return names;
 }
 
+bool is_taken(int directory, const char* path) noexcept {
+  if (!may_be_coupled(path) || *path == '\0') return false;
+  if (open_written(directory, path, O_RDONLY | O_CLOEXEC, 0).kind == WrittenFile::Kind::given) return true;
+  const char* const slash = std::strrchr(path, '/');
+  const int before = errno;
+  bool is = false;
+  try {
+    const std::string parent = slash == nullptr ? "." : std::string(path, slash + 1);
+    int opened = -1;
+    {
+      const Inside inside;
+      opened = ::openat(directory, parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    const runtime::FileDescriptor file(opened);
+    const std::vector<std::string> names = file ? look_into(opened) : std::vector<std::string>{};
+    is = std::ranges::find(names, slash == nullptr ? path : slash + 1) != names.end();
+  } catch (const std::exception&) {
+    // No memory: the kernel knows what is on disk.
+  }
+  errno = before;
+  return is;
+}
+
+bool has_coupled_files(int directory, const char* path) noexcept {
+  if (!may_list_coupled()) return false;
+  const int before = errno;
+  int opened = -1;
+  {
+    const Inside inside;
+    opened = ::openat(directory, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  }
+  const runtime::FileDescriptor file(opened);
+  const bool has = file && !look_into(opened).empty();
+  errno = before;
+  return has;
+}
+
 CoupledFile look_for(int directory, const char* path, const void* site) noexcept {
   if (!may_be_coupled(path) || *path == '\0') return {};
   WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0);
@@ -181,6 +220,9 @@ CoupledFile look_for(int directory, const char* path, const void* site) noexcept
   const Inside inside;
   CoupledFile file = find_coupled_file(directory, path, site);
   errno = before;
+  // The run has no such file, but the disk has a link, which may have been made meanwhile.
+  const bool is_missing = file.kind == CoupledFile::Kind::failed && file.error_number == ENOENT;
+  if (is_missing && is_link(directory, path)) return {};
   return file;
 }
 

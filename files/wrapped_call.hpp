@@ -81,6 +81,10 @@ void close_written(runtime::FileDescriptor& descriptor) noexcept;
 /// errno as it is. `site`: as find_coupled_file().
 [[nodiscard]] CoupledFile look_for(int directory, const char* path, const void* site = nullptr) noexcept;
 
+/// Whether a coupled file has the name, as far as this process would find it without a wait. Leaves errno as
+/// it is.
+[[nodiscard]] bool is_taken(int directory, const char* path) noexcept;
+
 /// Whether there is a symbolic link at the path itself. Leaves errno as it is.
 [[nodiscard]] bool is_link(int directory, const char* path) noexcept;
 /// Where the links on disk that begin at the path end, if a rule may cover that; empty: no link is there.
@@ -95,6 +99,9 @@ void close_written(runtime::FileDescriptor& descriptor) noexcept;
 
 /// find_coupled_names(). None without memory. Leaves errno as it is.
 [[nodiscard]] std::vector<std::string> look_into(int directory) noexcept;
+
+/// Whether there are any in the directory of that path. Leaves errno as it is.
+[[nodiscard]] bool has_coupled_files(int directory, const char* path) noexcept;
 
 /// A path at which the kernel opens an image anew, with an offset of its own, as long as `image` lives.
 class ImageLink {
@@ -138,6 +145,12 @@ auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, co
     -> decltype(of_path(directory, path)) {
   if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
   return ask_any(directory, path, of_image, of_path);
+}
+
+/// `remove()` is the C library's call for a directory. One that has coupled files is not empty.
+template <class Remove>
+int remove_directory(int directory, const char* path, const Remove& remove) noexcept {
+  return path != nullptr && has_coupled_files(directory, path) ? fail(ENOTEMPTY) : remove();
 }
 
 }  // namespace sluice::files

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "open_record.hpp"
+#include "named_file.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
 
@@ -28,7 +28,9 @@ using sluice::files::Inside;
 using sluice::files::is_link;
 using sluice::files::may_be_coupled;
 using sluice::files::may_be_written;
+using sluice::files::NamedFile;
 using sluice::files::ReaderChange;
+using sluice::files::remove_directory;
 using sluice::files::remove_read;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
@@ -79,21 +81,25 @@ int remove_read_any(int directory, const char* path, const Remove& remove) noexc
   }
 }
 
-/// Removes what the run has written, or the file on disk.
+/// Removes what the run has written, and the file on disk.
 template <class Remove>
 int remove_any(int directory, const char* path, const Remove& remove) noexcept {
   if (may_be_coupled(path) && is_link(directory, path)) return remove();
   if (!may_be_written(path)) return remove_read_any(directory, path, remove);
   const int before = errno;
-  int outcome = 0;
+  int outcome = ENOENT;
+  bool is_in_run = false;
   {
     const Inside inside;
-    outcome = sluice::files::remove_written_file(directory, path);
+    const NamedFile file = sluice::files::named_file(directory, path);
+    if (file.kind == NamedFile::Kind::failed) return fail(file.error_number);
+    is_in_run = file.kind == NamedFile::Kind::in_run;
+    if (file.kind != NamedFile::Kind::ordinary) outcome = sluice::files::remove_named_file(file.name);
   }
   if (outcome != 0 && outcome != ENOENT) return fail(outcome);
   errno = before;
   const int removed = remove();
-  if (removed != 0 && outcome == 0 && errno == ENOENT) {
+  if (removed != 0 && outcome == 0 && is_in_run && errno == ENOENT) {
     errno = before;
     return 0;
   }
@@ -166,7 +172,8 @@ SLUICE_EXPORT int unlink(const char* path) noexcept {
 
 SLUICE_EXPORT int unlinkat(int directory, const char* path, int flags) noexcept {
   const auto remove = [&] { return SLUICE_REAL(unlinkat)(directory, path, flags); };
-  return (flags & AT_REMOVEDIR) != 0 ? remove() : remove_any(directory, path, remove);
+  return (flags & AT_REMOVEDIR) != 0 ? remove_directory(directory, path, remove)
+                                     : remove_any(directory, path, remove);
 }
 
 SLUICE_EXPORT int remove(const char* path) noexcept {

@@ -143,6 +143,8 @@ class HeldFiles {
   std::atomic<pid_t> owner_{0};
 };
 constinit HeldFiles held;
+/// Those of them that were made by an open for reading: any descriptor counts.
+constinit HeldFiles made_for_reading;
 
 /// Files between two opens that belong together.
 class KeptFiles {
@@ -175,9 +177,11 @@ KeptFiles& kept() {
   return *all;
 }
 
-bool has_another(int descriptor, const FileIdentity& file) {
+/// `file_of(descriptor)`: the file that a descriptor counts for.
+template <class FileOf>
+bool has_another(int descriptor, const FileIdentity& file, const FileOf& file_of) {
   bool has = false;
-  for_each_descriptor([&](int other) { has = has || (other != descriptor && written_by(other) == file); });
+  for_each_descriptor([&](int other) { has = has || (other != descriptor && file_of(other) == file); });
   return has;
 }
 
@@ -204,10 +208,34 @@ bool is_written_in_place(const char* path) {
   return match && matcher::is_written_in_place(match->rule.through);
 }
 
+constexpr mode_t unknown_mask = ~mode_t{0};
+constinit std::atomic<mode_t> known_mask{unknown_mask};
+
+/// The process's mask, which is not changed for that: other threads may make files meanwhile.
+mode_t read_mask() noexcept {
+  const runtime::FileDescriptor status(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  const ssize_t length = status ? ::read(status.number(), text.data(), text.size() - 1) : 0;
+  const char* const line = length > 0 ? std::strstr(text.data(), "\nUmask:") : nullptr;
+  constexpr mode_t usual = 022;
+  return line == nullptr ? usual : static_cast<mode_t>(std::strtoul(line + 7, nullptr, 8));
+}
+
 mode_t permissions_of(mode_t mode) noexcept {
-  const mode_t mask = ::umask(0);
-  (void)::umask(mask);
+  mode_t mask = known_mask;
+  if (mask == unknown_mask) known_mask = mask = read_mask();
   return mode & ~mask;
+}
+
+/// Why the file cannot be made, or opened, by this name: errno, or 0. `flags` loses O_CREAT where only what
+/// is there can be opened.
+int trouble_of_name(int directory, const char* path, int& flags) noexcept {
+  const char* const slash = std::strrchr(path, '/');
+  if (std::strlen(slash == nullptr ? path : slash + 1) > NAME_MAX) return ENAMETOOLONG;
+  if ((flags & O_CREAT) == 0) return 0;
+  const int trouble = trouble_of_parent(directory, path);
+  if (trouble == EACCES || trouble == EROFS) flags &= ~O_CREAT;
+  return trouble;
 }
 
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
@@ -219,14 +247,27 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
   // What has the same name in each step of a stream would lose one on the disk by the next.
   const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
-  runtime::FileDescriptor file =
-      session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-                         static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                         matcher::is_in_files(match->rule.through), is_in_place,
-                         reason == OpenReason::adopted, is_renamed, may_be_shared});
+  const int trouble = trouble_of_name(directory, path, flags);
+  const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
+  if (!may_be_there) return {WrittenFile::Kind::failed, {}, trouble};
+  runtime::FileDescriptor file;
+  try {
+    file = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                              static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                              matcher::is_in_files(match->rule.through), is_in_place,
+                              reason == OpenReason::adopted, is_renamed, may_be_shared});
+  } catch (const Error& error) {
+    if (error.status() != NC_ENOENT || (flags & O_CREAT) != 0) throw;
+    // The kernel knows why it is not there.
+    return trouble == 0 ? WrittenFile{} : WrittenFile{WrittenFile::Kind::failed, {}, trouble};
+  }
   if (!file) return {};
-  if ((flags & O_ACCMODE) != O_RDONLY) {
-    if (const FileIdentity identity = identity_of(file.number()); identity != no_file) held.add(identity);
+  // Who makes a file and only reads it may write it by a second descriptor.
+  if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) {
+    if (const FileIdentity identity = identity_of(file.number()); identity != no_file) {
+      held.add(identity);
+      if ((flags & O_ACCMODE) == O_RDONLY) made_for_reading.add(identity);
+    }
     kept().release(file);
   }
   return {WrittenFile::Kind::given, std::move(file), 0};
@@ -255,35 +296,31 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept {
   }
 }
 
-bool is_in_place(int directory, const char* path) noexcept {
-  try {
-    if (is_in_pnetcdf()) return false;
-    const auto match = match_of(process_session(), directory, path);
-    return match && matcher::is_written_in_place(match->rule.through);
-  } catch (const std::exception&) {
-    return false;  // the matcher is gone: an open says so
-  }
+int trouble_of_parent(int directory, const char* path) noexcept {
+  const char* const slash = std::strrchr(path, '/');
+  std::array<char, PATH_MAX> parent{'.'};
+  const auto length = slash == nullptr ? 0 : static_cast<std::size_t>(slash + 1 - path);
+  if (length >= parent.size()) return ENAMETOOLONG;
+  if (length > 0) std::memcpy(parent.data(), path, length);
+  const int before = errno;
+  const int status = ::faccessat(directory, parent.data(), W_OK | X_OK, AT_EACCESS);
+  const int trouble = status == 0 ? 0 : errno;
+  errno = before;
+  return trouble;
 }
 
-int remove_written_file(int directory, const char* path) noexcept {
-  try {
-    if (is_in_pnetcdf()) return ENOENT;
-    ImageSession& session = process_session();
-    const auto match = match_of(session, directory, path);
-    if (!match) return ENOENT;
-    session.remove_file({match->key, match->file});
-    return 0;
-  } catch (const Error& error) {
-    return runtime::error_number_of(error);
-  } catch (const std::exception&) {
-    return EIO;
-  }
+void note_umask(mode_t mask) noexcept {
+  known_mask = mask;
 }
 
 ClosedFile begin_close(int descriptor) noexcept {
   if (held.is_empty()) return {};
-  const FileIdentity file = written_by(descriptor);
-  if (file == no_file || !held.has(file) || has_another(descriptor, file)) return {};
+  const FileIdentity any = made_for_reading.is_empty() ? no_file : identity_of(descriptor);
+  const bool counts_all = any != no_file && made_for_reading.has(any);
+  const FileIdentity file = counts_all ? any : written_by(descriptor);
+  if (file == no_file || !held.has(file)) return {};
+  if (counts_all ? has_another(descriptor, file, identity_of) : has_another(descriptor, file, written_by))
+    return {};
   struct stat facts {};
   const bool is_marked = ::fstat(descriptor, &facts) == 0 && (facts.st_mode & S_ISVTX) != 0;
   return {file, is_marked};
@@ -293,6 +330,7 @@ void end_close(const ClosedFile& file) noexcept {
   if (file.identity == no_file) return;
   try {
     held.remove(file.identity);
+    made_for_reading.remove(file.identity);
     tell(false, {file.identity});
     if (file.has_landing) process_session().await_file({file.identity});
   } catch (const std::exception&) {

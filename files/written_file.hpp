@@ -27,15 +27,14 @@ enum class OpenReason {
 [[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
                                             OpenReason reason = OpenReason::of_program) noexcept;
 
+/// Why a file cannot be made at the path, as the kernel says of its directory: errno, or 0.
+[[nodiscard]] int trouble_of_parent(int directory, const char* path) noexcept;
+/// The program has set its mask of permissions.
+void note_umask(mode_t mask) noexcept;
+
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
 void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
-
-/// Whether it is a file on disk that the component writes there itself.
-[[nodiscard]] bool is_in_place(int directory, const char* path) noexcept;
-
-/// Removes a file that this run has written. 0: done; ENOENT: this run has none.
-[[nodiscard]] int remove_written_file(int directory, const char* path) noexcept;
 
 /// A file whose last descriptor a process closes; all zero: it is none that it writes.
 struct ClosedFile {

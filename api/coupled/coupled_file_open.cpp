@@ -8,6 +8,7 @@
 #include "coupled_group.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 #include "split_layouts.hpp"
 
@@ -42,7 +43,7 @@ void leave_former_steps(const std::string& path, bool goes_on) {
   storage::PosixFileSystem system;
   if (!system.exists(path)) return;
   if (!goes_on) return system.remove(path);
-  const std::string copy = path + ".partial";
+  const std::string copy = storage::partial_path(path, 1);
   std::error_code error;
   std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing, error);
   if (!error) std::filesystem::rename(copy, path, error);

@@ -9,9 +9,11 @@
 
 namespace sluice::api {
 
-/// The partial files of a master and its blob files: "NAME.partial", "NAME.0001.partial", …, or with a number
-/// ("NAME.2.partial", "NAME.0001.2.partial") where another run writes the same files. All have the same
-/// number. Only the master's is locked: MPI libraries and HDF5 set locks of their own on the others.
+/// The partial files of a master and its blob files: ".NAME.sluice-partial", ".NAME.0001.sluice-partial", …,
+/// or with a number
+/// (".NAME.2.sluice-partial", ".NAME.0001.2.sluice-partial") where another run writes the same files. All
+/// have the same number. Only the master's is locked: MPI libraries and HDF5 set locks of their own on the
+/// others.
 class ProcessBlobPartials {
  public:
   /// Collective over `comm`. `group` has the processes of one blob file, `paths[file]`. Creates the files for

@@ -59,7 +59,7 @@ void default_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int ignored : {SIGPIPE, SIGXFSZ})
+  for (const int ignored : {SIGPIPE, SIGXFSZ, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF})
     ::signal(ignored, SIG_DFL);  // exec resets handled signals, but not ignored ones
 }
 

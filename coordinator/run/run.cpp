@@ -89,7 +89,7 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
   if (hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);  // nohup
   signals_.add(SIGUSR1);
   signals_.add(SIGUSR2);
-  ::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGPIPE, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF}) ::signal(signal, SIG_IGN);
 }
 
 int Run::execute() {

@@ -156,8 +156,13 @@ std::int64_t file_bytes(const Header& header, const Layout& layout) {
   for (int id = 0; id < header.variable_count(); ++id) {
     const bool has_records = header.is_record_variable(id);
     if (has_records && header.record_count == 0) continue;
-    const std::int64_t before = has_records ? (header.record_count - 1) * layout.record_size : 0;
-    end = std::max(end, header.variable(id).begin + before + data_bytes(header, id));
+    std::int64_t before = 0;
+    // The number of records is that of a file or of a message, and may be anything.
+    if (has_records && (header.record_count < 0 ||
+                        __builtin_mul_overflow(header.record_count - 1, layout.record_size, &before)))
+      throw Error(NC_EINTOVERFLOW,
+                  std::to_string(header.record_count) + " records are more than a file can have");
+    end = std::max(end, checked_sum(checked_sum(header.variable(id).begin, before), data_bytes(header, id)));
   }
   return end;
 }

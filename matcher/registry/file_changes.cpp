@@ -11,8 +11,10 @@ void FileChanges::refuse_change(const std::string& component, const DatasetKey& 
   if (component == attached_name) refuse_attached(key);
   if (!is_of_run(key)) {
     parts_.uses.note_ordinary_file(component, {key.rule, path, true});
+    parts_.uses.note_own_file(component, key);
     throw Error(NC_ENOENT, path);
   }
+  if (is_written_in_place(rule.through)) throw Error(NC_ENOENT, path);  // that is the disk's business
   refuse(component + " cannot change " + parts_.names.quoted(key) + ": " + rule.writer + " writes it, and " +
          component + " only reads it. Let " + component + " write to another name");
 }

@@ -361,13 +361,15 @@ bool Opens::refuse_other_path(Group& group) {
   return true;
 }
 
-/// Whether the writer asks for a file on disk that this run has neither made nor discarded.
+/// Whether the writer asks for a file on disk that this run has neither made nor discarded, or a reader for
+/// one that it has made itself.
 bool Opens::is_from_before(const Group& group) const {
   const bool is_untouched = parts_.datasets.at(group.key).is_untouched();
   const bool is_read_in_place =
       parts_.rules.is_in_files(group.key) && group.purpose == GroupPurpose::open_write;
+  const std::string& component = group.component->name;
   return group.is_on_disk && is_untouched && !is_read_in_place &&
-         group.component->name == parts_.rules.of(group.key).writer;
+         (component == parts_.rules.of(group.key).writer || parts_.uses.is_own_file(component, group.key));
 }
 
 std::string Opens::recycled_text(const Group& group) const {

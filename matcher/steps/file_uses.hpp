@@ -26,6 +26,13 @@ class FileUses {
   void note_published(std::uint32_t rule);
   /// The component creates or opens an ordinary file.
   void note_ordinary_file(const std::string& component, OrdinaryFile file);
+  /// The component, which only reads the rule's files, makes one on disk by the C library.
+  void note_own_file(const std::string& component, const DatasetKey& key) {
+    own_files_.emplace(component, key);
+  }
+  [[nodiscard]] bool is_own_file(const std::string& component, const DatasetKey& key) const {
+    return own_files_.contains({component, key});
+  }
   /// The component cannot use a file of the rule. Only its first such text for a rule becomes an event.
   void note_complaint(const std::string& component, std::uint32_t rule, const std::string& text);
 
@@ -43,6 +50,7 @@ class FileUses {
   void report(StatusReport& report) const;
 
  private:
+  std::set<std::pair<std::string, DatasetKey>> own_files_;
   /// A RuleStatus in the making.
   struct RuleUse {
     std::vector<std::string> users;

@@ -14,8 +14,14 @@ constexpr char dismissal = 'q';
 
 }  // namespace
 
+void ignore_signals_of_users() noexcept {
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
+                           SIGXCPU, SIGXFSZ, SIGPIPE, SIGIO, SIGPWR})
+    ::signal(signal, SIG_IGN);
+}
+
 void begin_to_guard(const char* name) noexcept {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  ignore_signals_of_users();
   ::prctl(PR_SET_NAME, name);
   ::setsid();
 }

@@ -1,6 +1,7 @@
 #include "sluice/storage/partial_file.hpp"
 
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 namespace sluice::storage {
@@ -10,8 +11,16 @@ constexpr int most_names = 100;
 
 }  // namespace
 
+/// A program may have a scheme of its own for names like "NAME.partial", and none that looks like this.
 std::string partial_path(const std::string& target, int number) {
-  return target + (number == 1 ? "" : "." + std::to_string(number)) + ".partial";
+  constexpr std::size_t longest_name = 255, digits = 16;
+  const std::string tail = (number == 1 ? "" : "." + std::to_string(number)) + ".sluice-partial";
+  const std::size_t begin = target.rfind('/') + 1;  // npos + 1 is 0
+  std::string name = target.substr(begin);
+  const std::size_t most = longest_name - 1 - tail.size();
+  if (name.size() > most)
+    name = name.substr(0, most - digits) + std::to_string(std::hash<std::string>{}(name)).substr(0, digits);
+  return target.substr(0, begin) + "." + name + tail;
 }
 
 PartialFile::PartialFile(FileSystem& system, std::string target, int first_number)
@@ -61,6 +70,16 @@ bool PartialFile::take(const std::string& path) {
 
 void PartialFile::publish() {
   file_->take_permissions_of(target_);
+  give_name();
+}
+
+void PartialFile::publish_like(const std::string& like) {
+  file_->take_permissions_of(like);
+  file_->take_times_of(like);
+  give_name();
+}
+
+void PartialFile::give_name() {
   system_.rename(path_, target_);
   path_.clear();
   file_.reset();  // only now: the lock shows that the file is not a leftover

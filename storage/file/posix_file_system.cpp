@@ -77,6 +77,7 @@ class PosixFile final : public File {
   [[nodiscard]] std::int64_t owner() const override { return facts().st_uid; }
   [[nodiscard]] bool is_removed() const override { return facts().st_nlink == 0; }
   void take_permissions_of(const std::string& path) override;
+  void take_times_of(const std::string& path) override;
   [[nodiscard]] std::string mark() const override;
   bool set_mark(const std::string& mark) noexcept override;
   void close() override;
@@ -232,6 +233,13 @@ void PosixFile::take_permissions_of(const std::string& path) {
   // A privileged process gives the file to the same user and group.
   if (exists) (void)!::fchown(descriptor_.number(), existing.st_uid, existing.st_gid);
   if (::fchmod(descriptor_.number(), mode) != 0) fail(errno, path_, "set the permissions of");
+}
+
+void PosixFile::take_times_of(const std::string& path) {
+  struct stat existing {};
+  if (::stat(path.c_str(), &existing) != 0) return;
+  const timespec times[] = {existing.st_atim, existing.st_mtim};
+  if (::futimens(descriptor_.number(), times) != 0) fail(errno, path_, "set the times of");
 }
 
 std::string PosixFile::mark() const {

@@ -398,7 +398,7 @@ std::int64_t merge_files(FileSystem& system, const std::string& master, const st
   if (!options.takes_short_files) dataset->check_complete();
   if (!options.ignores_logs) expect_all_flushed(system, master);
   for (const auto& path : dataset->paths()) {
-    if (path == out || (path.starts_with(out + ".") && path.ends_with(".partial")))
+    if (path == out || path == partial_path(out, 1))
       throw Error(NC_EINVAL, out + " is one of the files to merge: choose another name for the result");
   }
   if (!options.replaces && system.exists(out))

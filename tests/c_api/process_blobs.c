@@ -231,7 +231,7 @@ static void check_mistakes(void) {
   EXPECT(ncmpi_create(MPI_COMM_WORLD, "one.nc", NC_NOCLOBBER, info, &ncid) == NC_EEXIST);
   EXPECT(ncmpi_create(MPI_COMM_WORLD, "no/such/directory.nc", NC_CLOBBER, info, &ncid) != NC_NOERR);
   MPI_Info_free(&info);
-  EXPECT(!file_exists("one.nc.partial") && !file_exists("one.nc.0000.partial"));
+  EXPECT(!file_exists(".one.nc.sluice-partial") && !file_exists(".one.nc.0000.sluice-partial"));
   if (rank == 0) MUST(ncmpi_delete("one.nc", MPI_INFO_NULL));
   EXPECT(!file_exists("one.nc") && !file_exists("one.nc.0000"));
 }

@@ -325,8 +325,8 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
 /// The step was written as a file: the same bytes.
 std::uint64_t copy_file(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                         const DrainOptions& options) {
-  const auto from =
-      system.open("/proc/self/fd/" + std::to_string(task.file->number()), storage::OpenMode::read);
+  const std::string link = "/proc/self/fd/" + std::to_string(task.file->number());
+  const auto from = system.open(link, storage::OpenMode::read);
   const std::int64_t bytes = from->size_bytes();
   storage::PartialFile partial(system, task.order.path);
   for (std::int64_t done = 0; done < bytes;) {
@@ -338,7 +338,7 @@ std::uint64_t copy_file(storage::FileSystem& system, const DrainTask& task, cons
   }
   partial.file().sync();
   mark_drained(partial.file(), task);
-  partial.publish();
+  partial.publish_like(link);
   return static_cast<std::uint64_t>(bytes);
 }
 

@@ -13,6 +13,7 @@
 
 #include "matcher_job.hpp"
 #include "node_directory.hpp"
+#include "sluice/runtime/guard_process.hpp"
 #include "sluice/runtime/matcher_server.hpp"
 #include "warm_heap.hpp"
 
@@ -120,10 +121,9 @@ int main(int count, char** words) {
     return exit_usage;
   }
   // ^C goes to the whole foreground group; the coordinator decides when the run ends.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  // the limit on file sizes becomes an error of a write, or of making a segment on disk
-  std::signal(SIGXFSZ, SIG_IGN);
+  // Batch systems and users send signals to all processes of a run, and the coordinator knows what they mean.
+  // A limit on file sizes becomes an error of a write, or of making a segment on disk.
+  ignore_signals_of_users();
   raise_descriptor_limit();
   try {
     // This forks, so it must come first.

@@ -10,8 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/partial_file.hpp"
 
 namespace sluice::runtime {
 
@@ -228,7 +231,7 @@ std::string remedy_for(int trouble, const std::string& path) {
 }  // namespace
 
 void write_file(const FileDescriptor& from, const std::string& path) {
-  const std::string partial = path + ".partial";
+  const std::string partial = storage::partial_path(path, 1);
   (void)::unlink(partial.c_str());
   const FileDescriptor to(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   int trouble = to ? copy_bytes(from, to) : errno;
@@ -240,10 +243,18 @@ void write_file(const FileDescriptor& from, const std::string& path) {
               std::string(IoError(NC_EIO, trouble, path, "write").what()) + ". " + remedy_for(trouble, path));
 }
 
+/// Read, not mapped: others may cut a file on disk meanwhile.
 bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {
-  const FileContents first(a);
-  const FileContents second(b);
-  return std::ranges::equal(first.bytes(), second.bytes());
+  constexpr std::size_t piece = std::size_t{256} << 10;
+  std::vector<std::byte> first(piece), second(piece);
+  for (off_t offset = 0;;) {
+    const ssize_t here = ::pread(a.number(), first.data(), piece, offset);
+    const ssize_t there = ::pread(b.number(), second.data(), piece, offset);
+    if (here < 0 || here != there) return false;
+    if (here == 0) return true;
+    if (std::memcmp(first.data(), second.data(), static_cast<std::size_t>(here)) != 0) return false;
+    offset += here;
+  }
 }
 
 namespace {

@@ -129,7 +129,7 @@ void ClientConnections::drain(ClientId id, std::size_t max_messages) {
       if (outcome == PacketSocket::Outcome::would_block) return;
       if (outcome == PacketSocket::Outcome::closed) return end(id, {});
       handler_.handle(client, message);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return end(id, error.what());
     }
   }
@@ -191,7 +191,7 @@ bool ClientConnections::handle_earlier(std::uint64_t time) {
       ReceivedMessage message;
       if (client.socket->socket().try_receive(message) == PacketSocket::Outcome::received)
         handler_.handle(client, message);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       hang_up(known.client, error.what());
     }
     return true;
@@ -352,7 +352,6 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
   send(client, MessageType::image_made, tag, encode(made), std::move(files));
 }
 
-/// Null: the process uses the disk.
 void ClientConnections::send_own(Client& client, std::uint32_t tag, const SharedFile& file) {
   std::vector<SharedFile> files;
   try {

@@ -160,6 +160,8 @@ class ClientConnections {
   /// Handles what the component's processes sent before they ended, and closes their connections.
   void drain_component(const std::string& component);
 
+  /// Answers an open_file for reading; null: the process uses the disk.
+  void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
   /// The process has what it wanted to know by its open, or will never have it: the step is closed.
   void end_image_read(Client& client, std::uint32_t tag);
 
@@ -175,7 +177,6 @@ class ClientConnections {
   [[nodiscard]] std::vector<ClientId> ids() const;
   void announce_drops(Client& client);
   void note_failure(Client& client, std::uint32_t tag);
-  void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
   void tell_ended_reads(Client& client);
   void collect_destroyed_segments();
 

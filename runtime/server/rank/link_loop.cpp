@@ -29,13 +29,25 @@ LinkLoop::~LinkLoop() {
   if (bell_watch_.is_open()) bell_watch_.release();
 }
 
+/// Calls `run` until it ends without an exception.
+template <class Run>
+auto LinkLoop::survive(const Run& run) -> decltype(run()) {
+  for (;;) {
+    try {
+      return run();
+    } catch (const std::exception& error) {
+      options_.failed(error);
+    }
+  }
+}
+
 void LinkLoop::run(const std::function<bool()>& is_over) {
   if (options_.bell) bell_watch_.assign(options_.bell->descriptor()), watch_bell();
   int quiet_turns = 0;
   auto sleep = shortest_sleep;
   while (!loop_.stopped()) {
-    const bool has_happened = loop_.poll() > 0;
-    const bool has_moved = turn_();
+    const bool has_happened = survive([this] { return loop_.poll(); }) > 0;
+    const bool has_moved = survive(turn_);
     if (is_over()) break;
     if (has_happened || has_moved) quiet_turns = 0, sleep = shortest_sleep;
     if (++quiet_turns <= yields_before_sleep) {
@@ -44,7 +56,7 @@ void LinkLoop::run(const std::function<bool()>& is_over) {
     }
     idle_timer_.expires_after(sleep);
     idle_timer_.async_wait([](const boost::system::error_code&) {});
-    loop_.run_one();
+    survive([this] { return loop_.run_one(); });
     idle_timer_.cancel();
     const bool is_busy = !link_.is_idle() || link_.is_expecting();
     sleep = std::min(2 * sleep, is_busy ? 4 * shortest_sleep : options_.longest_sleep);
@@ -53,7 +65,7 @@ void LinkLoop::run(const std::function<bool()>& is_over) {
 
 void LinkLoop::run_while(const std::function<bool()>& condition) {
   while (condition()) {
-    if (!turn_()) ::sched_yield();
+    if (!survive(turn_)) ::sched_yield();
   }
 }
 

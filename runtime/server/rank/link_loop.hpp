@@ -3,6 +3,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 
@@ -17,6 +18,8 @@ class LinkLoop {
   struct Options {
     std::shared_ptr<Doorbell> bell;  ///< shared with the link; null: none
     std::chrono::microseconds longest_sleep{2000};
+    /// A handler has failed; the loop goes on unless this throws.
+    std::function<void(const std::exception& error)> failed;
   };
   /// `turn` handles the link in each turn, and returns whether anything happened.
   LinkLoop(boost::asio::io_context& loop, PeerLink& link, Options options, std::function<bool()> turn);
@@ -32,6 +35,8 @@ class LinkLoop {
 
  private:
   void watch_bell();
+  template <class Run>
+  auto survive(const Run& run) -> decltype(run());
 
   boost::asio::io_context& loop_;
   PeerLink& link_;

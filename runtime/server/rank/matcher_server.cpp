@@ -63,9 +63,11 @@ MatcherServer::Server::Server(MatcherServerOptions options)
              {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_, *this}) {
   if (options.huge_pages) store_.use_huge_pages(std::move(*options.huge_pages));
   if (link_) {
-    link_loop_ = std::make_unique<LinkLoop>(loop_, *link_,
-                                            LinkLoop::Options{std::move(options.bell), options.longest_sleep},
-                                            [this] { return turn_link(); });
+    link_loop_ = std::make_unique<LinkLoop>(
+        loop_, *link_,
+        LinkLoop::Options{std::move(options.bell), options.longest_sleep,
+                          [this](const std::exception& error) { note_failure(error); }},
+        [this] { return turn_link(); });
   }
   if (options.coordinator) {
     OfferPages* const offers = link_ || !has_shared_clock() ? nullptr : &requests_.offers();
@@ -80,7 +82,21 @@ void MatcherServer::Server::run() {
   if (coordinator_) coordinator_->read_on();
   if (link_) return run_with_link();
   clients_.listen();
-  loop_.run();
+  for (;;) {
+    try {
+      loop_.run();
+      return;
+    } catch (const std::exception& error) {
+      note_failure(error);
+    }
+  }
+}
+
+/// Of what a handler has worked on, a client or a file may be left without an answer. All others go on.
+void MatcherServer::Server::note_failure(const std::exception& error) {
+  constexpr std::uint64_t most_failures = 1000;
+  if (++failures_ > most_failures) throw;
+  event(std::string("the matcher could not handle a request or an event, and goes on: ") + error.what());
 }
 
 /// Each expected piece of data must arrive before its memory and its sender go.

@@ -27,6 +27,7 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
  private:
   void run_with_link();
   [[nodiscard]] bool turn_link();
+  void note_failure(const std::exception& error);
   [[nodiscard]] MatcherStatus counters() const;
   void tell(EventNotice notice);
   void tell_made(matcher::SegmentId segment, const std::string& trouble);
@@ -71,6 +72,7 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   RegistryInbox inbox_;
   std::unique_ptr<CoordinatorLine> coordinator_;  ///< only at matcher 0
   std::unique_ptr<LinkLoop> link_loop_;           ///< null for a single matcher
+  std::uint64_t failures_ = 0;                    ///< of handlers
   bool is_ending_ = false;                        ///< the registry no longer needs this matcher
   boost::asio::steady_timer removal_timer_{loop_};
   DiskWorker disk_worker_{loop_};  ///< destroyed before the store that it works for

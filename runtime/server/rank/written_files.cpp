@@ -58,7 +58,9 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   const auto known = places_.find(request.path);
   const bool is_there = known != places_.end() && (known->second.file != 0 || known->second.step != 0);
-  if (!is_there && request.is_in_place && !is_for_writing(request.flags)) return leave_to_disk(open);
+  const bool is_made = has(O_CREAT) && !request.is_on_disk;
+  if (!is_there && request.is_in_place && !is_for_writing(request.flags) && !is_made)
+    return leave_to_disk(open);
   const bool is_written = known != places_.end() && known->second.file != 0;
   const bool is_known = open.is_put_in_place ? is_written : is_there;
   if (!is_known && may_be_elsewhere(open)) return look_elsewhere(open);
@@ -67,6 +69,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
   if (!has(O_CREAT) && !exists && !request.is_in_place)
     return refuse(open, NC_ENOENT, request.path + " is not there");
+  if (!is_there && exists && !is_for_writing(request.flags)) return give_found(open);
   Place& place = places_[request.path];
   place.key = request.key;
   try {
@@ -90,7 +93,7 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     (void)give(*file, open);
   } else if (file != nullptr) {
     place.queued.push_back([this, open] { open_now(open); });
-  } else if (is_for_writing(flags)) {
+  } else if (is_for_writing(flags) || place.step == 0) {
     begin(place, open);
   } else if (Client* const client = clients_.find(open.client)) {
     const auto own = reopened(*published_.contents(place.step), flags);
@@ -126,11 +129,17 @@ void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{true}));
 }
 
+/// For reading: what the registry has, or else the disk.
+void WrittenFiles::give_found(const QueuedOpen& open) {
+  if (open.base == nullptr) return leave_to_disk(open);
+  if (Client* const client = clients_.find(open.client)) clients_.send_own(*client, open.tag, open.base);
+}
+
 /// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
 /// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   Found then;
-  if (is_for_writing(open.request.flags)) {
+  if (is_for_writing(open.request.flags) || (open.request.flags & O_CREAT) != 0) {
     // Later: the registry may be in the middle of something.
     then = [this, open](const SharedFile& found) {
       QueuedOpen next = open;
@@ -255,7 +264,7 @@ void WrittenFiles::answer_opens(File& file) {
   bool is_given = false, is_refused = false;
   for (const QueuedOpen& open : std::exchange(file.opens, {})) {
     try {
-      is_given = give(file, open) || is_given;
+      is_given = give(file, open, file.bytes.base == nullptr && !file.bytes.before && !is_given) || is_given;
     } catch (const Error& error) {
       refuse(open, error.status(), error.what());
       is_refused = true;
@@ -267,16 +276,18 @@ void WrittenFiles::answer_opens(File& file) {
 
 /// Whether somebody can write now. It is opened here, so that the file counts as open for writing from now
 /// on, and not only when the process has got the descriptor.
-bool WrittenFiles::give(File& file, const QueuedOpen& open) {
+bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return false;
   const auto own = reopened(*file.bytes.file, open.request.flags);
-  if (is_for_writing(open.request.flags)) {
-    writers_.note_given(file.id, client->process->process_id);
+  const bool may_write = is_for_writing(open.request.flags) || is_new;
+  if (may_write) {
+    const bool is_for_reading = (open.request.flags & O_ACCMODE) == O_RDONLY;
+    writers_.note_given(file.id, client->process->process_id, is_for_reading);
     file.closes_wanted = open.request.closes;
   }
   clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
-  return is_for_writing(open.request.flags);
+  return may_write;
 }
 
 void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string& text) {

@@ -87,13 +87,14 @@ class WrittenFiles {
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
+  void give_found(const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);
   void take_begun(FileId id, FileBytes bytes, const Outcome& outcome);
   void begin_contents(File& file);
   void create(const File& file, std::function<void(File&)> then);
   void answer_opens(File& file);
-  [[nodiscard]] bool give(File& file, const QueuedOpen& open);
+  [[nodiscard]] bool give(File& file, const QueuedOpen& open, bool is_new = false);
   void refuse(const QueuedOpen& open, int status, const std::string& text);
   void note_no_descriptor(const std::string& path, const std::string& effect);
   [[nodiscard]] bool is_open(const File& file) const;

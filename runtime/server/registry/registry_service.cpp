@@ -160,7 +160,7 @@ void RegistryService::take(std::uint32_t from, const SegmentCalls& several) {
 void RegistryService::serve_series(const std::function<void()>& requests) {
   try {
     requests();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     event(error.what());
   }
 }
@@ -229,9 +229,10 @@ template <class Request>
 void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
   try {
     serve(from, request);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // also of numbers that no process of ours would send
     constexpr std::string_view note = note_name<Request>;
-    if (note.empty()) return refused(from.ticket, error.status(), error.what());
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    if (note.empty()) return refused(from.ticket, known == nullptr ? NC_EIO : known->status(), error.what());
     event("connection " + std::to_string(from.ticket.connection) + ": " + std::string(note) + ": " +
           error.what());
   }

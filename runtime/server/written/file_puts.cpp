@@ -25,9 +25,23 @@ formats::HyperslabView box_of(const FilePuts::Put& put) noexcept {
   return {put.start, put.count, {}};
 }
 
-std::uint64_t bytes_of(const formats::Header& header, const FilePuts::Put& put) noexcept {
-  return static_cast<std::uint64_t>(box_of(put).elements()) *
-         formats::size_of(header.variable(put.varid).type);
+/// No file is as large; sums of a few such numbers have room in 64 bits.
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+
+bool is_empty(const FilePuts::Put& put) noexcept {
+  return std::ranges::find(put.count, 0) != put.count.end();
+}
+
+/// The numbers are the file's, and may be anything. Throws Error.
+std::uint64_t bytes_of(const formats::Header& header, const FilePuts::Put& put) {
+  std::uint64_t bytes = formats::size_of(header.variable(put.varid).type);
+  for (const std::int64_t count : put.count) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(count), &bytes) || bytes > most_bytes) {
+      throw Error(NC_EVARSIZE, "the variable " + header.variable(put.varid).name +
+                                   " is larger than any file, by the numbers in the header");
+    }
+  }
+  return bytes;
 }
 
 matcher::TableEntry entry_of(const FilePuts::Put& put, std::uint64_t sequence) noexcept {
@@ -60,8 +74,9 @@ void add_ordinary_puts(FilePuts& puts) {
   for (int varid = 0; varid < header.variable_count(); ++varid) {
     FilePuts::Put put{varid, aligned(puts.data_bytes), {}, header.shape(varid)};
     put.start.assign(put.count.size(), 0);
-    if (box_of(put).elements() == 0) continue;
+    if (is_empty(put)) continue;
     puts.data_bytes = put.log_offset + bytes_of(header, put);
+    if (puts.data_bytes > most_bytes) throw Error(NC_EVARSIZE, "its variables are larger than any file");
     puts.puts.push_back(std::move(put));
   }
 }
@@ -74,7 +89,7 @@ bool add_puts_of_file(FilePuts& puts, std::uint64_t file_bytes) {
     const formats::Variable& variable = header.variable(varid);
     FilePuts::Put put{varid, 0, {}, header.shape(varid)};
     put.start.assign(put.count.size(), 0);
-    if (box_of(put).elements() == 0) continue;
+    if (is_empty(put)) continue;
     std::int64_t pieces = 1;
     if (header.is_record_variable(varid)) {
       const std::uint64_t record_bytes =

@@ -61,14 +61,16 @@ FileWriters::Writers* FileWriters::find(FileId file) {
   return found == files_.end() ? nullptr : &found->second;
 }
 
-void FileWriters::note_given(FileId file, std::uint32_t process) {
+void FileWriters::note_given(FileId file, std::uint32_t process, bool by_word) {
   Writers& writers = files_.at(file);
+  writers.counts_by_word = writers.counts_by_word || by_word;
   writers.is_given = true;
   writers.holders.push_back(process);
 }
 
 bool FileWriters::is_open(const Writers& writers) {
-  if (writers.is_told) return is_open_for_writing(*writers.bytes);
+  if (writers.is_told && is_open_for_writing(*writers.bytes)) return true;
+  if (writers.is_told && !writers.counts_by_word) return false;
   return std::ranges::any_of(writers.holders, is_going_on);
 }
 
@@ -159,6 +161,7 @@ bool FileWriters::ask(FileId file, News& news) {
       writers->holders.clear();
       writers->heirs.clear();
       writers->is_given = false;
+      writers->counts_by_word = false;
       return true;
     }
     // A process that leaves its files in order says so before it ends.

@@ -37,8 +37,9 @@ class FileWriters {
   /// Begins to watch the file. Throws IoError(NC_ENFILE): the system has no watch left.
   void add(FileId file, const FileBytes& bytes);
   void remove(FileId file) noexcept;
-  /// The process gets a descriptor for writing.
-  void note_given(FileId file, std::uint32_t process);
+  /// The process gets a descriptor for writing; `by_word`: one for reading, by which it can open another, so
+  /// the file is open until the process says that it has left it, or ends.
+  void note_given(FileId file, std::uint32_t process, bool by_word = false);
   /// Somebody has a descriptor for writing, and no process is known to.
   void note_open(FileId file) { files_.at(file).is_given = true; }
   /// What a process tells of the files that it holds.
@@ -56,6 +57,7 @@ class FileWriters {
   struct Writers {
     SharedFile bytes;  ///< shared with all who use the file
     bool is_told = true;
+    bool counts_by_word = false;  ///< note_given()
     int watch = -1;
     FileIdentity identity = {};
     bool is_given = false;                    ///< for writing, and not closed since

@@ -60,10 +60,19 @@ bool is_unchanged(const FileBytes& bytes) {
          have_same_bytes(*bytes.file, *bytes.base);
 }
 
-void look_for_puts(const FileDescriptor& file, const std::string& path, WrittenBytes::Examined& found) {
+/// Where the header names far more data than the file has, its puts would take memory for nothing: then the
+/// file has only its bytes. `most_missing`: in bytes.
+void look_for_puts(const FileDescriptor& file, const std::string& path, std::uint64_t most_missing,
+                   WrittenBytes::Examined& found) {
   if (!begins_as_cdf(file)) return;
   const FileContents contents(file);
   auto puts = puts_of(contents.bytes(), path, found.damage);
+  const std::uint64_t there = contents.bytes().size();
+  if (puts && puts->data_bytes > there && puts->data_bytes - there > most_missing) {
+    found.damage = path + ": its header names " + std::to_string(puts->data_bytes) +
+                   " bytes of data, and it has " + std::to_string(there) + " bytes";
+    puts.reset();
+  }
   if (puts) found.puts = std::make_shared<const FilePuts>(std::move(*puts));
 }
 
@@ -230,11 +239,12 @@ void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then th
 void WrittenBytes::examine(const FileBytes& bytes, const std::string& path, bool may_have_puts,
                            std::function<void(const Examined&)> then) {
   const auto found = std::make_shared<Examined>();  // shared by the two functions
-  const auto examine = [found, bytes, path, may_have_puts] {
+  const std::uint64_t most_missing = memory_bytes_ == 0 ? ~std::uint64_t{0} : memory_bytes_;
+  const auto examine = [found, bytes, path, may_have_puts, most_missing] {
     try_to(found->outcome, [&] {
       found->is_unchanged = is_unchanged(bytes);
       if (found->is_unchanged) return copy_facts(*bytes.file, *bytes.base);
-      if (may_have_puts) look_for_puts(*bytes.file, path, *found);
+      if (may_have_puts) look_for_puts(*bytes.file, path, most_missing, *found);
     });
   };
   const bool is_slow = bytes.is_on_disk || bytes.base != nullptr;

@@ -135,7 +135,7 @@ def two_programs():
     sluice("recover", "logs")
     check_rows("wave.nc", [5] * 2)
     expect(digest("as_it_was.nc") == before, "the file was written in place")
-    expect(not glob.glob("*.partial"), "a partial file is left")
+    expect(not glob.glob(".*.sluice-partial"), "a partial file is left")
 
 
 def clear_told():

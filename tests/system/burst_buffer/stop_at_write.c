@@ -10,7 +10,7 @@ static int is_partial(int descriptor) {
   char link[64], path[4096] = "";
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   const ssize_t length = readlink(link, path, sizeof path - 1);
-  return length > 8 && strcmp(path + length - 8, ".partial") == 0;
+  return length > 15 && strcmp(path + length - 15, ".sluice-partial") == 0;
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {

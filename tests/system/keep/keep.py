@@ -148,7 +148,7 @@ def interrupted_twice():
     """The second ^C ends a drain: its file is complete, or nothing is left of it."""
     write_flow({"model": (1, "large a.nc 400 sleep 30000"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", "keep: true")], "memory: 1GiB")
     process = start()
-    is_there(process, "a.nc.partial", "a.nc")
+    is_there(process, ".a.nc.sluice-partial", "a.nc")
     process.send_signal(signal.SIGINT)
     wait_for_event(process, "received SIGINT")
     process.send_signal(signal.SIGINT)
@@ -210,7 +210,7 @@ def full_disk():
     8.)"""
     write_flow({"model": (2, "large a.nc 12 types 1 b.nc"), "analysis": (1, "read a.nc read b.nc")}, [("*.nc", "model", "analysis", RULE)])
     result = run(status=3, prefix=("prlimit", "--fsize=9000000"))
-    expect(re.search(r"'a\.nc'.*a\.nc\.partial.*File too large", result.err), "the error does not say which file and why")
+    expect(re.search(r"'a\.nc'.*\.a\.nc\.sluice-partial.*File too large", result.err), "the error does not say which file and why")
     expect(files_on_disk() == ["b.nc"], f"files on the disk: {files_on_disk()}")
 
 
@@ -227,7 +227,7 @@ def matcher_killed():
     write_flow({"model": (1, "large a.nc 400"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 1GiB")
     for _ in range(10):
         process = start()
-        is_there(process, "a.nc.partial", "a.nc")
+        is_there(process, ".a.nc.sluice-partial", "a.nc")
         kill(descendants_named("sluice-matcher", process.pid), signal.SIGKILL)
         result = finish(process)
         if not os.path.exists("a.nc"):
@@ -235,7 +235,7 @@ def matcher_killed():
         call("ncvalidator", "-q", "a.nc", status=0)  # it was complete too early: that is correct, but tests nothing
         os.remove("a.nc")
     expect(result.status == 3 and "matcher was killed" in result.err, "the reason is not told")
-    expect(os.path.exists("a.nc.partial"), "the drain was never met in its middle")
+    expect(os.path.exists(".a.nc.sluice-partial"), "the drain was never met in its middle")
     # The next run that writes the file removes the partial file.
     run()
     call("ncvalidator", "-q", "a.nc", status=0)
@@ -265,11 +265,11 @@ def interrupted():
     """^C once: complete steps still go to their files."""
     write_flow({"model": (1, "large a.nc 100 sleep 30000"), "analysis": (1, "sleep 1")}, [("*.nc", "model", "analysis", RULE)], "memory: 1GiB")
     process = start()
-    is_there(process, "a.nc.partial", "a.nc")
+    is_there(process, ".a.nc.sluice-partial", "a.nc")
     process.send_signal(signal.SIGINT)
     finish(process, 130)
     call("ncvalidator", "-q", "a.nc", status=0)
-    expect(not os.path.exists("a.nc.partial"), "something is left")
+    expect(not os.path.exists(".a.nc.sluice-partial"), "something is left")
 
 
 clear_directory()

@@ -107,7 +107,7 @@ def refuse(what):
     """`sluice merge` and the library refuse the file, and name it."""
     done = call(sluice, "merge", "--force", "x.nc", "out.nc")
     expect(done.status == 3 and "x.nc" in done.err, f"{what}: status {done.status}: {done.err}")
-    expect(not os.path.exists("out.nc") and not glob.glob("*.partial"), f"{what}: something is left")
+    expect(not os.path.exists("out.nc") and not glob.glob(".*.sluice-partial"), f"{what}: something is left")
 
 
 def damaged():
@@ -185,7 +185,7 @@ def partials():
     """Partial files of another run, or of another user, are neither written nor removed; those of a killed run go."""
     for owner in ["another run", "nobody", "killed"]:
         clear_directory()
-        with open("example.nc.partial", "w") as master, open("example.nc.0000.partial", "w") as blob:
+        with open(".example.nc.sluice-partial", "w") as master, open(".example.nc.0000.sluice-partial", "w") as blob:
             master.write("another run's master")
             blob.write("another run's blob")
             master.flush()
@@ -195,13 +195,13 @@ def partials():
                 if os.geteuid() != 0:
                     continue
                 nobody = pwd.getpwnam("nobody")
-                for name in glob.glob("*.partial"):
+                for name in glob.glob(".*.sluice-partial"):
                     os.chown(name, nobody.pw_uid, nobody.pw_gid)
             ranks(2, "example", "example.nc", status=0)
         is_left = owner != "killed"
-        expect(sorted(glob.glob("*.partial")) == (["example.nc.0000.partial", "example.nc.partial"] if is_left else []), f"{owner}: {os.listdir('.')}")
+        expect(sorted(glob.glob(".*.sluice-partial")) == ([".example.nc.0000.sluice-partial", ".example.nc.sluice-partial"] if is_left else []), f"{owner}: {os.listdir('.')}")
         if is_left:
-            expect(open("example.nc.0000.partial").read() == "another run's blob" and open("example.nc.partial").read() == "another run's master", f"{owner}: partial files were written")
+            expect(open(".example.nc.0000.sluice-partial").read() == "another run's blob" and open(".example.nc.sluice-partial").read() == "another run's master", f"{owner}: partial files were written")
         call(sluice, "merge", "example.nc", "merged.nc", status=0)
     umask = os.umask(0)
     os.umask(umask)

@@ -20,7 +20,7 @@ def dump(path, *options):
 
 
 def no_partial():
-    expect(not glob.glob("*.partial"), "a partial file is left")
+    expect(not glob.glob(".*.sluice-partial"), "a partial file is left")
 
 
 def whole():

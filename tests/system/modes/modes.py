@@ -122,7 +122,7 @@ def copy_on_full_disk():
         write_flow({"model": (2, f"write disk/s.nc 1 {LENGTH} full disk/s.nc touch tried"), "analysis": (1, "await tried drain disk/s.nc")}, "disk/s.nc", "[analysis]", "steps: stream")
         result = finish(start(build + "/bin/sluice", "run", "--through-files", "flow.yaml"), 0)
         expect_taken(result, "analysis", [0])
-        expect("s.nc" in os.listdir("disk") and "s.nc.partial" not in os.listdir("disk"), f"on the disk are {os.listdir('disk')}")
+        expect("s.nc" in os.listdir("disk") and ".s.nc.sluice-partial" not in os.listdir("disk"), f"on the disk are {os.listdir('disk')}")
 
 
 def queue_discards():

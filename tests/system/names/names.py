@@ -33,7 +33,7 @@ def show(*names):
 def tree():
     for directory, below, files in os.walk('.'):
         if '.run' in below: below.remove('.run')
-        print(directory, sorted(name for name in files if not name.startswith(('w.', 'r.')) and not name.endswith('.partial')), flush=True)
+        print(directory, sorted(name for name in files if not name.startswith(('w.', 'r.', '.'))), flush=True)
 """
 
 # Case: the writer's script, and what the reader reads at the end. A script that begins with a line #python is Python's.
@@ -76,15 +76,32 @@ CASES = {
     "a link and a removal bring a file": ("echo 1 > t.tmp; ln t.tmp a.dat; rm t.tmp; cat a.dat; ls", "cat a.dat"),
     "a file of the run has a name on disk, too": ("exec 3> a.dat; echo 1 >&3; ln a.dat b.txt; echo 2 >&3; exec 3>&-; cat a.dat b.txt", "cat a.dat b.txt"),
     "two names of one file are renamed to each other": ("echo 1 > a.dat; ln a.dat b.dat; python3 -c \"import os; os.rename('a.dat', 'b.dat')\"; ls *.dat; cat a.dat b.dat", "cat a.dat b.dat"),
-    "a directory takes its files along": ("mkdir -p d/e/f; echo 1 > d/a.dat; echo 2 > d/e/b.dat; echo 3 > d/e/c.txt; echo 4 > d/e/f/d.dat; mv d g; cat g/a.dat g/e/b.dat g/e/c.txt g/e/f/d.dat; ls -R g | grep -v partial; test ! -e d/a.dat; mkdir d; ls d",
-                                         "cat g/a.dat g/e/b.dat g/e/f/d.dat; ls -R g | grep -v partial"),
-    "a directory is renamed while its file is open": ("mkdir d; exec 3> d/a.dat; echo 1 >&3; mv d e; echo 2 >&3; exec 3>&-; cat e/a.dat; echo 3 >> e/a.dat; cat e/a.dat; ls e | grep -v partial", "cat e/a.dat"),
+    "a directory takes its files along": ("mkdir -p d/e/f; echo 1 > d/a.dat; echo 2 > d/e/b.dat; echo 3 > d/e/c.txt; echo 4 > d/e/f/d.dat; mv d g; cat g/a.dat g/e/b.dat g/e/c.txt g/e/f/d.dat; ls -R g; test ! -e d/a.dat; mkdir d; ls d",
+                                         "cat g/a.dat g/e/b.dat g/e/f/d.dat; ls -R g"),
+    "a directory is renamed while its file is open": ("mkdir d; exec 3> d/a.dat; echo 1 >&3; mv d e; echo 2 >&3; exec 3>&-; cat e/a.dat; echo 3 >> e/a.dat; cat e/a.dat; ls e", "cat e/a.dat"),
     "a directory is renamed twice": ("mkdir d; echo 1 > d/a.dat; mv d e; mv e d; cat d/a.dat; mkdir f; mv d f; cat f/d/a.dat; mv f g; cat g/d/a.dat", "cat g/d/a.dat"),
     "a directory is not renamed over one that has files": ("#python\nfor name in ('d', 'e', 'f'): os.mkdir(name)\nwrite('d/a.dat', 'd')\nwrite('e/a.dat', 'e')\nfor pair in (('d', 'e'), ('e', 'd'), ('d', 'd/x'), ('d', 'f')): call(os.rename, *pair)\n"
                                                            "show('d/a.dat', 'e/a.dat', 'f/a.dat')\nrename2('e', 'f', NOREPLACE)\ntree()\n", "cat e/a.dat f/a.dat"),
     "a directory gets a name that a rule names": ("mkdir t; echo 1 > t/x; echo 2 > t/y; mv t out; cat out/x out/y; ls out", "cat out/x out/y"),
     "a directory loses the name that a rule names": ("mkdir out; echo 1 > out/x; exec 3> out/y; echo 2 >&3; mv out t; echo 3 >&3; exec 3>&-; cat t/x t/y; cp t/y z.dat; ls t", "cat z.dat"),
     "a dangling link is renamed to a name of the run": ("echo 1 > a.dat; ln -s nowhere l; mv l a.dat; readlink a.dat; ls", "echo end"),
+    "a name that a file of the run has is taken": ("#python\nwrite('a.dat', 'a')\nopen('o.dat', 'w').close()\nfile = open('b.dat', 'w')\nfor name in ('a.dat', 'b.dat'):\n    for function in (os.mkdir, os.mkfifo, os.mknod): call(function, name)\n"
+                                                   "    call(os.symlink, 'x', name)\n    call(os.link, 'o.dat', name)\nshow('a.dat', 'b.dat')\nfor function in (os.mkdir, os.mkfifo): call(function, 'new' + function.__name__ + '.dat')\ntree()\n", "cat a.dat"),
+    "a directory with files of the run is not empty": ("#python\nos.mkdir('d')\nwrite('d/a.dat', 'a')\ncall(os.rmdir, 'd')\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'never.dat')\ncall(os.remove, 'never.dat')\ncall(os.rmdir, 'd')\n"
+                                                       "os.mkdir('e')\nfile = open('e/b.dat', 'w')\ncall(os.rmdir, 'e')\nfile.close()\ncall(os.rmdir, 'e')\ntree()\n", "cat e/b.dat"),
+    "a file is made where its directory is": ("#python\nfor name in ('none/a.dat', 'none/sub/a.dat', 'w.py/a.dat'):\n    call(os.open, name, os.O_CREAT | os.O_WRONLY)\n    call(os.open, name, os.O_WRONLY)\n    call(os.open, name, os.O_RDONLY)\ncall(os.open, 'x' * 256 + '.dat', os.O_CREAT | os.O_WRONLY)\n"
+                                              "os.mkdir('none')\nwrite('none/a.dat', 'a')\nshow('none/a.dat')\ntree()\n", "cat none/a.dat"),
+    "temporary files of the C library": ("#python\nlibc.mkstemp.restype = libc.mkstemps.restype = libc.mkostemp.restype = libc.mkostemps.restype = ctypes.c_int\n"
+                                         "for number, (function, arguments, end) in enumerate(((libc.mkstemp, (), ''), (libc.mkostemp, (os.O_APPEND,), ''), (libc.mkstemps, (4,), '.dat'), (libc.mkostemps, (4, os.O_CLOEXEC), '.dat'))):\n"
+                                         "    os.makedirs('out', exist_ok=True)\n    name = ctypes.create_string_buffer(b'out/t_XXXXXX' + end.encode())\n    file = function(name, *arguments)\n    os.write(file, b'%d\\n' % number)\n    print(oct(os.fstat(file).st_mode), name.value[-4:] == b'.dat', 'XXXXXX' in name.value.decode())\n    os.close(file)\n    os.rename(name.value, f't{number}.dat')\n"
+                                         "print(libc.mkstemp(ctypes.create_string_buffer(b'out/t.dat')), errno.errorcode[ctypes.get_errno()])\ntree()\n", "cat t0.dat t1.dat t2.dat t3.dat; ls out"),
+    "a file is made by an open for reading": ("#python\nos.close(os.open('a.dat', os.O_RDONLY | os.O_CREAT))\nshow('a.dat')\nfirst = os.open('b.dat', os.O_RDONLY | os.O_CREAT | os.O_TRUNC)\nsecond = os.open(f'/proc/self/fd/{first}', os.O_WRONLY)\nos.write(second, b'1')\nos.close(first)\n"
+                                              "import time\ntime.sleep(0.1)\nos.write(second, b'2')\nos.close(second)\nshow('b.dat')\nwrite('c.dat', 'c')\nos.close(os.open('c.dat', os.O_RDONLY | os.O_CREAT))\nshow('c.dat')\ncall(os.open, 'c.dat', os.O_RDONLY | os.O_CREAT | os.O_EXCL)\ntree()\n", "cat a.dat b.dat c.dat; ls *.dat"),
+    "permissions go by the mask": ("umask 027; echo 1 > a.dat; (umask 077; echo 2 > b.dat); mkdir d; echo 3 > d/x.txt; chmod 640 b.dat; stat -c '%a %n' a.dat b.dat d d/x.txt", "stat -c '%a' a.dat b.dat; ls *.dat"),
+    "names of 255 bytes": ("echo 1 > $(printf %0251d 0).dat; cat $(printf %0251d 0).dat; echo 2 > $(printf %0252d 0).dat; ls *.dat", "cat $(printf %0251d 0).dat"),
+    "a program has a scheme of its own for names": ("for i in 1 2 3 4 5 6 7 8 9; do echo $i > a.dat.partial; mv a.dat.partial a.dat || echo lost; done; cat a.dat; ls", "cat a.dat"),
+    "a reader makes files for itself": ("echo 1 > a.dat", "mkdir -p e; echo mine > e/a.dat; cat e/a.dat; echo more >> e/a.dat; cat e/a.dat a.dat"),
+    "a link with a name of the run leads to an ordinary file": ("echo 2 > foo.txt; ln -s foo.txt a.dat; cat a.dat; ls", "cat a.dat"),
 }
 
 

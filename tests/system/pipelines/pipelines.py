@@ -70,7 +70,7 @@ def run_one(dice, number):
     for edge in edges:
         if edge.key:
             launch(1, program, "repeat", str(steps), "read", edge.pattern(), str(edge.length), status=0)
-    expect(not [name for name in os.listdir(".") if name.endswith((".partial", ".meta", ".data"))], "something is left")
+    expect(not [name for name in os.listdir(".") if name.endswith((".sluice-partial", ".meta", ".data"))], "something is left")
 
 
 def main():

@@ -169,7 +169,7 @@ TEST_SUITE("registry: drains") {
     const auto model = world.process("model");
     const StepId a = world.write(model, "a.nc");
     const StepId b = world.write(model, "b.nc");
-    world.registry.drained(a, {NC_ENO_SPACE, "/d/a.nc.partial: No space left on device", 0});
+    world.registry.drained(a, {NC_ENO_SPACE, "/d/.a.nc.sluice-partial: No space left on device", 0});
     world.registry.drained(b, well);
     const StatusReport report = world.registry.status();
     REQUIRE(report.drain_failures.size() == 1);

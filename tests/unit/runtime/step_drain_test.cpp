@@ -321,7 +321,7 @@ TEST_SUITE("draining a step") {
       const DrainTask task = task_of(header, records, logs);
       const auto bytes = drain_step(system, task, nobody, {4 * chunk, chunk});
       CHECK((bytes > 0 && bytes <= system.bytes("/d/a.nc").size()));
-      CHECK_FALSE(system.exists("/d/a.nc.partial"));
+      CHECK_FALSE(system.exists("/d/.a.nc.sluice-partial"));
       storage::MemoryFileSystem shared;
       storage::PartialFile partial(shared, "/d/a.nc");
       for (DrainTask& part : divided(header, records, logs)) {
@@ -529,7 +529,7 @@ TEST_SUITE("draining a step") {
       CHECK_THROWS_AS(drain_step(failing_once, task, nobody, options), IoError);
       CAPTURE(failing);
       CHECK((memory.bytes("/d/a.nc").size() == 3) == (kind != Kind::sync_directory));
-      CHECK_FALSE(memory.exists("/d/a.nc.partial"));
+      CHECK_FALSE(memory.exists("/d/.a.nc.sluice-partial"));
     }
   }
 
@@ -543,7 +543,7 @@ TEST_SUITE("draining a step") {
       throw Error(NC_EIO, "enough");
     };
     CHECK_THROWS_WITH_AS(drain_step(system, task, impatient, {4096, 1024}), "enough", Error);
-    CHECK_FALSE(system.exists("/d/a.nc.partial"));
+    CHECK_FALSE(system.exists("/d/.a.nc.sluice-partial"));
     const std::uint64_t all = ~std::uint64_t{0};
     std::memcpy(logs[0].table().data() + 8, &all, sizeof all);
     CHECK_THROWS_AS(drain_step(system, task, nobody), Error);

@@ -74,7 +74,7 @@ TEST_CASE("the result has the user's header and every element, in chunks of any 
       told = done;
     };
     CHECK(merge_files(memory, master, "out.nc", options) == told);
-    CHECK_FALSE(memory.exists("out.nc.partial"));
+    CHECK_FALSE(memory.exists(".out.nc.sluice-partial"));
     const auto& bytes = memory.bytes("out.nc");
     const auto decoded =
         formats::decode_header(bytes, true, static_cast<std::int64_t>(bytes.size()), "out.nc");
@@ -151,7 +151,7 @@ TEST_CASE("whatever fails, nothing is left of the result, and existing files sta
       options.chunk_bytes = 100;
       options.copied_bytes = copied_bytes;
       const auto status = status_of([&] { merge_files(faulty, master, "out.nc", options); });
-      CHECK_FALSE(memory.exists("out.nc.partial"));
+      CHECK_FALSE(memory.exists(".out.nc.sluice-partial"));
       has_failed = operations > failing;
       CHECK((status != NC_NOERR) == has_failed);
       CHECK((memory.bytes("out.nc").size() == 3) == has_failed);
@@ -168,7 +168,7 @@ TEST_CASE("progress can end it") {
   options.progress = [](std::int64_t, std::int64_t) { throw Error(NC_EIO, "enough"); };
   CHECK(status_of([&] { merge_files(memory, master, "out.nc", options); }) == NC_EIO);
   CHECK_FALSE(memory.exists("out.nc"));
-  CHECK_FALSE(memory.exists("out.nc.partial"));
+  CHECK_FALSE(memory.exists(".out.nc.sluice-partial"));
 }
 
 }  // namespace sluice::storage

@@ -70,34 +70,35 @@ TEST_CASE("an unpublished file is removed; one that a killed process left is rem
   const std::string target = scratch.path + "/a.nc";
   { PartialFile given_up(files, target); }
   CHECK(files.list(scratch.path).empty());
-  for (const char* name : {"/a.nc.partial", "/a.nc.2.partial", "/a.nc.3.partial", "/b.nc.partial"})
+  for (const char* name : {"/.a.nc.sluice-partial", "/.a.nc.2.sluice-partial", "/.a.nc.3.sluice-partial",
+                           "/.b.nc.sluice-partial"})
     files.open(scratch.path + name, OpenMode::create)->write(0, bytes_of("a rest"));
-  const auto in_use = files.open(scratch.path + "/a.nc.2.partial", OpenMode::update);
+  const auto in_use = files.open(scratch.path + "/.a.nc.2.sluice-partial", OpenMode::update);
   REQUIRE(in_use->try_lock());
   PartialFile file(files, target);
   CHECK(file.path() == target + ".partial");
   CHECK(file.file().size_bytes() == 0);
   CHECK(files.list(scratch.path) ==
-        std::vector<std::string>{"a.nc.2.partial", "a.nc.partial", "b.nc.partial"});
+        std::vector<std::string>{".a.nc.2.sluice-partial", ".a.nc.sluice-partial", ".b.nc.sluice-partial"});
 }
 
 TEST_CASE("files of another user are neither used nor removed") {
   MemoryFileSystem files;
   files.act_as(7);
-  files.open("d/a.nc.partial", OpenMode::create)->write(0, bytes_of("another's"));
+  files.open("d/.a.nc.sluice-partial", OpenMode::create)->write(0, bytes_of("another's"));
   files.act_as(8);
   PartialFile file(files, "d/a.nc");
-  CHECK(file.path() == "d/a.nc.2.partial");
+  CHECK(file.path() == "d/.a.nc.2.sluice-partial");
   file.publish();
   CHECK(files.owner_of("d/a.nc") == 8);
-  CHECK(files.bytes("d/a.nc.partial").size() == 9);
+  CHECK(files.bytes("d/.a.nc.sluice-partial").size() == 9);
 }
 
 TEST_CASE("a link at the name is not followed") {
   const Scratch scratch;
   PosixFileSystem files;
   files.open(scratch.path + "/victim", OpenMode::create)->write(0, bytes_of("text"));
-  std::filesystem::create_symlink(scratch.path + "/victim", scratch.path + "/a.nc.partial");
+  std::filesystem::create_symlink(scratch.path + "/victim", scratch.path + "/.a.nc.sluice-partial");
   {
     PartialFile file(files, scratch.path + "/a.nc");
     file.file().write(0, bytes_of("other"));

@@ -157,7 +157,7 @@ TEST_CASE("the logs of a step become a file with fill values for unwritten eleme
   CHECK(recovery.is_new_file);
   CHECK(recovery.replay.puts == 2);
   CHECK(rows_of(files) == std::vector<int>{10, -1, -1, -1, 11});
-  CHECK_FALSE(files.exists("d/a.nc.partial"));
+  CHECK_FALSE(files.exists("d/.a.nc.sluice-partial"));
   const auto header = read_header(*files.open("d/a.nc", OpenMode::read)).decoded.header;
   std::array<std::byte, 1> flag{};
   read_exactly(*files.open("d/a.nc", OpenMode::read), header.variable(1).begin, flag);
@@ -301,7 +301,7 @@ TEST_CASE("a file of unknown origin is kept under another name, unless it is equ
   const auto recovery = recover_all(files);
   CHECK(recovery.kept_as.empty());
   CHECK(recovery.unchanged == Unchanged::has_all_already);
-  CHECK_FALSE(files.exists("d/a.nc.partial"));
+  CHECK_FALSE(files.exists("d/.a.nc.sluice-partial"));
 }
 
 TEST_CASE(
@@ -598,7 +598,7 @@ TEST_CASE("a full disk leaves a program's file as it was") {
   CHECK_THROWS_AS((void)recover_file(faulty, find_logs(files, "d").groups.at(0), "d/a.nc"), IoError);
   CHECK(is_full);
   CHECK(files.bytes("d/a.nc") == before);
-  CHECK_FALSE(files.exists("d/a.nc.partial"));
+  CHECK_FALSE(files.exists("d/.a.nc.sluice-partial"));
 }
 
 TEST_CASE("logs that do not say which run they are of, and do not fit together, are refused by name") {

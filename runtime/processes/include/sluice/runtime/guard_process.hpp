@@ -5,6 +5,9 @@
 
 namespace sluice::runtime {
 
+/// For processes that end when the coordinator says so, or has ended: matchers and guards.
+void ignore_signals_of_users() noexcept;
+
 /// Turns the caller into a guard: a process that cleans up after another process. Guards are the
 /// coordinator's guardian and the caretakers of other nodes. A pipe between the two processes tells the guard
 /// whether the other ended in order. The call sets the guard's name and ignores the signals that end a run.

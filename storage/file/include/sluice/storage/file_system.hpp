@@ -70,6 +70,8 @@ class File {
   /// Gives the file, which may have been private so far, the permissions of the file at that path. If that
   /// file does not exist, gives it the permissions of a new file.
   virtual void take_permissions_of(const std::string& /*path*/) {}
+  /// Gives the file the times of access and of change of the file at that path, if that exists.
+  virtual void take_times_of(const std::string& /*path*/) {}
   /// A line of metadata that stays with the file when it is renamed, and that programs do not see
   /// (storage/file_mark.hpp). Empty if there is none.
   [[nodiscard]] virtual std::string mark() const { return {}; }

@@ -65,6 +65,7 @@ class ForwardingFile : public File {
   [[nodiscard]] std::int64_t owner() const override { return base_->owner(); }
   [[nodiscard]] bool is_removed() const override { return base_->is_removed(); }
   void take_permissions_of(const std::string& path) override { base_->take_permissions_of(path); }
+  void take_times_of(const std::string& path) override { base_->take_times_of(path); }
   [[nodiscard]] std::string mark() const override { return base_->mark(); }
   bool set_mark(const std::string& mark) noexcept override { return base_->set_mark(mark); }
   void close() override { base_->close(); }

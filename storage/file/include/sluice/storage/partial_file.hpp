@@ -6,10 +6,11 @@
 
 namespace sluice::storage {
 
-/// A new file that gets its name when it is complete; until then it is TARGET.partial. The writer holds a
-/// lock on the partial file. Two processes that create the same file at once therefore use two partial files
-/// (TARGET.2.partial, …). An unlocked partial file is a leftover of a killed process, and is removed. Partial
-/// files of other users are left alone. Other users cannot read the file before it is complete.
+/// A new file that gets its name when it is complete; until then it is .TARGET.sluice-partial. The writer
+/// holds a lock on the partial file. Two processes that create the same file at once therefore use two
+/// partial files
+/// (.TARGET.2.sluice-partial, …). An unlocked partial file is a leftover of a killed process, and is removed.
+/// Partial files of other users are left alone. Other users cannot read the file before it is complete.
 class PartialFile {
  public:
   /// Throws IoError. `system` outlives this object. Leaves out the names before the first number.
@@ -29,9 +30,12 @@ class PartialFile {
   /// Gives the file its name, with the permissions of the existing file or of a new one. Written data has
   /// been synced. Throws IoError; then the file is still partial.
   void publish();
+  /// The same with the permissions and times of the file at the path `like`.
+  void publish_like(const std::string& like);
   void remove();
 
  private:
+  void give_name();
   [[nodiscard]] bool take(const std::string& path);
 
   FileSystem& system_;
@@ -41,7 +45,7 @@ class PartialFile {
   std::unique_ptr<File> file_;
 };
 
-/// "TARGET.partial", "TARGET.2.partial", …
+/// ".TARGET.sluice-partial", ".TARGET.2.sluice-partial", …
 [[nodiscard]] std::string partial_path(const std::string& target, int number);
 
 }  // namespace sluice::storage

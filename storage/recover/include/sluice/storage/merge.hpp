@@ -28,10 +28,10 @@ struct MergeOptions {
 };
 
 /// Writes the dataset of a master and its files as one canonical file, with PnetCDF's default layout. Memory:
-/// about three times `chunk_bytes` for each thread. The file is `OUT.partial` until it is complete and
-/// synced; a failure leaves nothing behind. Returns the bytes of data. Throws IoError, FormatError; NC_EEXIST
-/// if the result exists (unless `replaces`), NC_EINVAL if the result would be one of the sources. NC_EFILE if
-/// burst-buffer logs beside the files hold data that the files lack (unless `ignores_logs`).
+/// about three times `chunk_bytes` for each thread. The file is `.OUT.sluice-partial` until it is complete
+/// and synced; a failure leaves nothing behind. Returns the bytes of data. Throws IoError, FormatError;
+/// NC_EEXIST if the result exists (unless `replaces`), NC_EINVAL if the result would be one of the sources.
+/// NC_EFILE if burst-buffer logs beside the files hold data that the files lack (unless `ignores_logs`).
 std::int64_t merge_files(FileSystem& system, const std::string& master, const std::string& out,
                          const MergeOptions& options);
 

@@ -1,0 +1,143 @@
+// The calls of the C library that make something else than a file at a path: directories, links, pipes; that
+// remove directories; that make files of random names; and the mask of new files' permissions. A name that a
+// coupled file has is taken, and a directory with coupled files is not empty. docs/design/names-of-files.md.
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "wrapped_call.hpp"
+#include "written_file.hpp"
+
+extern "C" {
+int __xmknod(int version, const char* path, mode_t mode, dev_t* device);
+int __xmknodat(int version, int directory, const char* path, mode_t mode, dev_t* device);
+}
+
+namespace {
+
+using sluice::files::fail;
+using sluice::files::is_taken;
+using sluice::files::remove_directory;
+
+/// `make()` is the C library's call. What a program makes so is on disk.
+template <class Make>
+int make_any(int directory, const char* path, const Make& make) noexcept {
+  if (path != nullptr && is_taken(directory, path)) return fail(EEXIST);
+  return make();
+}
+
+/// Files of random names. The C library opens them by calls of its own, so they are made here where a rule
+/// may cover one. `flags`: in addition to those that such files have.
+int make_temporary(char* name, int suffix, int flags) noexcept {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  constexpr std::size_t places = 6;
+  const std::size_t length = std::strlen(name);
+  const auto behind = static_cast<std::size_t>(suffix);
+  if (suffix < 0 || length < places + behind) return fail(EINVAL);
+  char* const begin = name + length - behind - places;
+  if (std::string_view(begin, places) != "XXXXXX") return fail(EINVAL);
+  const int before = errno;
+  constexpr int most_tries = 10000;
+  for (int i = 0; i < most_tries; ++i) {
+    std::array<unsigned char, places> random{};
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return -1;
+    for (std::size_t place = 0; place < places; ++place)
+      begin[place] = letters[random[place] % letters.size()];
+    constexpr int access = O_RDWR | O_CREAT | O_EXCL;
+    const int file = ::open(name, (flags & ~O_ACCMODE) | access, S_IRUSR | S_IWUSR);
+    if (file >= 0 || errno != EEXIST) {
+      if (file >= 0) errno = before;
+      return file;
+    }
+  }
+  return fail(EEXIST);
+}
+
+/// Whether a name that comes of the template may be covered.
+bool may_cover_template(const char* name) noexcept {
+  return name != nullptr && sluice::files::may_be_coupled(name);
+}
+
+}  // namespace
+
+extern "C" {
+
+SLUICE_EXPORT int mkdir(const char* path, mode_t mode) noexcept {
+  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(mkdir)(path, mode); });
+}
+
+SLUICE_EXPORT int mkdirat(int directory, const char* path, mode_t mode) noexcept {
+  return make_any(directory, path, [&] { return SLUICE_REAL(mkdirat)(directory, path, mode); });
+}
+
+SLUICE_EXPORT int mkfifo(const char* path, mode_t mode) noexcept {
+  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(mkfifo)(path, mode); });
+}
+
+SLUICE_EXPORT int mkfifoat(int directory, const char* path, mode_t mode) noexcept {
+  return make_any(directory, path, [&] { return SLUICE_REAL(mkfifoat)(directory, path, mode); });
+}
+
+SLUICE_EXPORT int mknod(const char* path, mode_t mode, dev_t device) noexcept {
+  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(mknod)(path, mode, device); });
+}
+
+SLUICE_EXPORT int mknodat(int directory, const char* path, mode_t mode, dev_t device) noexcept {
+  return make_any(directory, path, [&] { return SLUICE_REAL(mknodat)(directory, path, mode, device); });
+}
+
+SLUICE_EXPORT int __xmknod(int version, const char* path, mode_t mode, dev_t* device) {
+  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(__xmknod)(version, path, mode, device); });
+}
+
+SLUICE_EXPORT int __xmknodat(int version, int directory, const char* path, mode_t mode, dev_t* device) {
+  return make_any(directory, path,
+                  [&] { return SLUICE_REAL(__xmknodat)(version, directory, path, mode, device); });
+}
+
+SLUICE_EXPORT int symlink(const char* target, const char* path) noexcept {
+  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(symlink)(target, path); });
+}
+
+SLUICE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
+  return make_any(directory, path, [&] { return SLUICE_REAL(symlinkat)(target, directory, path); });
+}
+
+SLUICE_EXPORT int rmdir(const char* path) noexcept {
+  return remove_directory(AT_FDCWD, path, [&] { return SLUICE_REAL(rmdir)(path); });
+}
+
+SLUICE_EXPORT mode_t umask(mode_t mask) noexcept {
+  const mode_t former = SLUICE_REAL(umask)(mask);
+  sluice::files::note_umask(mask & 0777);
+  return former;
+}
+
+#define SLUICE_MKSTEMP(mkstemp, mkostemp, mkstemps, mkostemps)                                               \
+  SLUICE_EXPORT int mkstemp(char* name) {                                                                    \
+    return may_cover_template(name) ? make_temporary(name, 0, 0) : SLUICE_REAL(mkstemp)(name);               \
+  }                                                                                                          \
+  SLUICE_EXPORT int mkostemp(char* name, int flags) {                                                        \
+    return may_cover_template(name) ? make_temporary(name, 0, flags) : SLUICE_REAL(mkostemp)(name, flags);   \
+  }                                                                                                          \
+  SLUICE_EXPORT int mkstemps(char* name, int suffix) {                                                       \
+    return may_cover_template(name) ? make_temporary(name, suffix, 0) : SLUICE_REAL(mkstemps)(name, suffix); \
+  }                                                                                                          \
+  SLUICE_EXPORT int mkostemps(char* name, int suffix, int flags) {                                           \
+    return may_cover_template(name) ? make_temporary(name, suffix, flags)                                    \
+                                    : SLUICE_REAL(mkostemps)(name, suffix, flags);                           \
+  }
+SLUICE_MKSTEMP(mkstemp, mkostemp, mkstemps, mkostemps)
+SLUICE_MKSTEMP(mkstemp64, mkostemp64, mkstemps64, mkostemps64)
+
+}  // extern "C"
