@@ -20,8 +20,6 @@ using runtime::MessageType;
 
 namespace {
 
-constexpr std::size_t most_known_images = 8;
-constexpr std::uint64_t most_known_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t any_step = 0;
 
 FileDescriptor duplicate(int descriptor, int least_number) {
@@ -46,7 +44,8 @@ bool has_kept_steps() noexcept {
 }
 
 FileDescriptor hidden_duplicate(int descriptor) {
-  return duplicate(descriptor, first_hidden_number);
+  FileDescriptor hidden = duplicate(descriptor, first_hidden_number);
+  return hidden ? std::move(hidden) : duplicate(descriptor, 0);
 }
 
 FileIdentity identity_of(int descriptor) noexcept {

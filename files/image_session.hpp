@@ -19,7 +19,12 @@ using runtime::FileIdentity;
 
 /// This library's own descriptors have numbers from here on where possible: beyond what shells use.
 inline constexpr int first_hidden_number = 300;
+/// Where no such number is left, or allowed, it is another one. Empty: there is none at all.
 [[nodiscard]] runtime::FileDescriptor hidden_duplicate(int descriptor);
+
+/// How many images a process keeps that it may want again, and their bytes: they hold memory of the run.
+inline constexpr std::size_t most_known_images = 8;
+inline constexpr std::uint64_t most_known_bytes = std::uint64_t{64} << 20;
 
 /// Connects to the matcher, with a descriptor out of the way of the program's. Throws Error.
 [[nodiscard]] runtime::PacketSocket hidden_connection(const std::string& socket_path);

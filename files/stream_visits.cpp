@@ -1,53 +1,111 @@
 #include "stream_visits.hpp"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "sluice/formats/error.hpp"
 
 namespace sluice::files {
 
 namespace {
 
-/// Whether the program has the file open: numbers from first_hidden_number on are this library's.
-bool is_open(const FileIdentity& file) noexcept {
-  for (int descriptor = 0; descriptor < first_hidden_number; ++descriptor)
-    if (identity_of(descriptor) == file) return true;
-  return false;
+constexpr int no_number = -1;
+constexpr int most_numbers = 65536;
+
+int numbers_of_process() noexcept {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return first_hidden_number;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, most_numbers));
+}
+
+/// The lowest descriptor of the file below `end`, other than `except`.
+int find_number(const FileIdentity& file, int end, int except = no_number) noexcept {
+  for (int number = 0; number < end; ++number)
+    if (number != except && identity_of(number) == file) return number;
+  return no_number;
+}
+
+/// Not the next step, silently.
+runtime::FileDescriptor duplicate_of(int number) {
+  runtime::FileDescriptor made = hidden_duplicate(number);
+  if (!made) throw Error(NC_ENFILE, "no file descriptor is left for a step of a stream");
+  return made;
 }
 
 }  // namespace
 
-StreamVisits::Visit* StreamVisits::find(const std::string& file) {
-  const auto visit = std::ranges::find(visits_, file, &Visit::file);
-  return visit == visits_.end() || !visit->image.is_there() ? nullptr : &*visit;
+/// A descriptor of its image; `no_number` where there is none any more.
+int StreamVisits::number_of(const Visit& visit) const {
+  return visit.image.is_there() ? visit.image.number() : find_number(visit.identity, numbers_of_process());
+}
+
+/// Whether the program has the file open: numbers from first_hidden_number on are this library's.
+bool StreamVisits::is_open(const Visit& visit) const {
+  const int own = visit.image.is_there() ? visit.image.number() : no_number;
+  return find_number(visit.identity, first_hidden_number, own) != no_number;
 }
 
 runtime::FileDescriptor StreamVisits::open(const std::string& file, const void* site) {
   const std::lock_guard lock(mutex_);
-  Visit* const visit = find(file);
-  if (visit == nullptr || std::ranges::find(visit->sites, site) != visit->sites.end()) return {};
-  visit->sites.push_back(site);
+  const auto known = visits_.find(file);
+  if (known == visits_.end()) return {};
+  Visit& visit = known->second;
+  if (std::ranges::find(visit.sites, site) != visit.sites.end()) return {};
+  const int number = number_of(visit);
+  if (number == no_number) return {};
+  auto image = duplicate_of(number);
+  visit.sites.push_back(site);
   looks_[file].has_looked = false;
-  return hidden_duplicate(visit->image.number());
+  return image;
 }
 
 runtime::FileDescriptor StreamVisits::look(const std::string& file) {
   const std::lock_guard lock(mutex_);
-  const Visit* const visit = find(file);
-  if (visit != nullptr && is_open(identity_of(visit->image.number())))
-    return hidden_duplicate(visit->image.number());
+  const auto known = visits_.find(file);
+  const int number = known == visits_.end() ? no_number : number_of(known->second);
+  if (number != no_number && is_open(known->second)) return duplicate_of(number);
   Looks& looks = looks_[file];
-  const bool is_for_present = visit != nullptr && !looks.has_looked && !looks.is_ahead;
+  const bool is_for_present = number != no_number && !looks.has_looked && !looks.is_ahead;
   looks.has_looked = true;
-  return is_for_present ? hidden_duplicate(visit->image.number()) : runtime::FileDescriptor{};
+  return is_for_present ? duplicate_of(number) : runtime::FileDescriptor{};
 }
 
 void StreamVisits::begin(const std::string& file, const void* site, const runtime::FileDescriptor& image) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(visits_, [&](const Visit& visit) { return visit.file == file; });
-  visits_.push_back({file, HiddenDescriptor(hidden_duplicate(image.number())), {site}});
+  std::erase(with_image_, file);
+  Visit& visit = visits_[file] = Visit{};
+  struct stat facts {};
+  if (::fstat(image.number(), &facts) == 0) visit.bytes = static_cast<std::uint64_t>(facts.st_size);
+  visit.identity = identity_of(image.number());
+  visit.sites = {site};
+  give_up_images(visit.bytes);
+  runtime::FileDescriptor hidden = hidden_duplicate(image.number());
+  if (!hidden && !with_image_.empty()) {
+    give_up_images(most_known_bytes);
+    hidden = hidden_duplicate(image.number());
+  }
+  if (hidden) {
+    visit.image = HiddenDescriptor(std::move(hidden), visit.identity);
+    with_image_.push_back(file);
+  }
   Looks& looks = looks_[file];
   looks.is_ahead = looks.is_ahead || looks.has_looked;
   looks.has_looked = false;
+}
+
+/// Of the names that were opened first, until there is room for an image of so many bytes.
+void StreamVisits::give_up_images(std::uint64_t bytes) {
+  std::uint64_t all = bytes;
+  for (const std::string& name : with_image_) all += visits_[name].bytes;
+  while (!with_image_.empty() && (with_image_.size() >= most_known_images || all > most_known_bytes)) {
+    Visit& oldest = visits_[with_image_.front()];
+    all -= oldest.bytes;
+    oldest.image = HiddenDescriptor();
+    with_image_.erase(with_image_.begin());
+  }
 }
 
 }  // namespace sluice::files
