@@ -35,7 +35,8 @@ struct FirstPart {
   int mode = 0;
   int text_bytes = 0;
   int coupling_texts = 0;
-  std::array<char, 220> text{};
+  int is_safe_mode = 0;
+  std::array<char, 216> text{};
 };
 
 }  // namespace
@@ -76,7 +77,8 @@ ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints
     std::ranges::for_each(mine.coupling, append);
     for (const auto& [key, value] : mine.hints) append(key), append(value);
   }
-  FirstPart told{mine.mode, static_cast<int>(text.size()), static_cast<int>(mine.coupling.size())};
+  FirstPart told{mine.mode, static_cast<int>(text.size()), static_cast<int>(mine.coupling.size()),
+                 mine.is_safe_mode ? 1 : 0};
   std::copy_n(text.begin(), std::min(text.size(), told.text.size()), told.text.begin());
   check_mpi(MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, comm.get()), "broadcast");
   text.resize(static_cast<std::size_t>(told.text_bytes));
@@ -86,6 +88,7 @@ ModeAndHints mode_and_hints_of_root(const Communicator& comm, const ModeAndHints
     check_mpi(MPI_Bcast(rest.data(), static_cast<int>(rest.size()), MPI_CHAR, 0, comm.get()), "broadcast");
   }
   ModeAndHints of_root{told.mode, {}};
+  of_root.is_safe_mode = told.is_safe_mode != 0;
   std::size_t at = 0;
   const auto next = [&] {
     std::string value(text.c_str() + at);

@@ -24,6 +24,7 @@ struct ModeAndHints {
   int mode = 0;
   Hints hints;
   std::vector<std::string> coupling = {};  ///< match of a workflow rule; without zero bytes
+  bool is_safe_mode = false;               ///< PNETCDF_SAFE_MODE: all ranks compare, or none
 };
 /// Collective: returns the mode and hints of rank 0, which all ranks use. Hints decide where data lies in the
 /// file and which ranks exchange data, and working directories can differ between ranks.

@@ -171,7 +171,7 @@ Opening::Opening(const OpeningCall& call, Status other_mode, const Gathering& ga
     if (dataset->comm.is_root()) mine.coupling = as_texts(rule_of(dataset->path));
   });
   throw_where_failed(outcome, gathering.worst_status(dataset->comm, outcome.status));
-  dataset->is_safe_mode = is_switched("PNETCDF_SAFE_MODE", false);
+  mine.is_safe_mode = is_switched("PNETCDF_SAFE_MODE", false);
   if (!is_switched("PNETCDF_RELAX_COORD_BOUND", true)) dataset->start_rule = formats::StartRule::strict;
   agree_on_arguments(mine, other_mode);
 }
@@ -180,6 +180,7 @@ void Opening::agree_on_arguments(const ModeAndHints& mine, Status other_mode) {
   ModeAndHints of_root = mode_and_hints_of_root(dataset->comm, mine);
   match = match_of(of_root.coupling);
   mode = of_root.mode;
+  dataset->is_safe_mode = of_root.is_safe_mode;  // all ranks compare, or none
   dataset->asked_hints = std::move(of_root.hints);
   if (mode != mine.mode) disagreement = other_mode;
   if (dataset->is_safe_mode) {

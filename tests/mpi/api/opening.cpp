@@ -166,3 +166,23 @@ TEST_CASE("safe mode is on unless the variable says 0") {
   CHECK(create("") == NC_EMULTIDEFINE_CMODE);
   CHECK(create("yes") == NC_EMULTIDEFINE_CMODE);
 }
+
+TEST_CASE("rank 0 decides on safe mode for all ranks") {
+  const bool is_compared = !(my_rank() == 0 && is_last());
+  for (const bool is_safe : {true, false}) {
+    const SafeMode mode((my_rank() == 0) == is_safe);
+    int file = -1;
+    int dimension = -1;
+    REQUIRE(ncmpi_create(MPI_COMM_WORLD, "opening_safe_root.nc", NC_CLOBBER, MPI_INFO_NULL, &file) ==
+            NC_NOERR);
+    CHECK(ncmpi_def_dim(file, "x", 4, &dimension) == NC_NOERR);
+    CHECK(ncmpi_def_dim(file, my_rank() == 0 ? "y" : "z", 4, &dimension) ==
+          (is_safe && is_compared ? NC_EMULTIDEFINE_DIM_NAME : NC_NOERR));
+    (void)ncmpi_close(file);  // the headers differ where no rank compares
+    REQUIRE(ncmpi_create(MPI_COMM_WORLD, "opening_safe_root.nc", NC_CLOBBER, MPI_INFO_NULL, &file) ==
+            NC_NOERR);
+    REQUIRE(ncmpi_close(file) == NC_NOERR);
+    CHECK(ncmpi_open(MPI_COMM_WORLD, "opening_safe_root.nc", NC_NOWRITE, MPI_INFO_NULL, &file) == NC_NOERR);
+    CHECK(ncmpi_close(file) == NC_NOERR);
+  }
+}
