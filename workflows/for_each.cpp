@@ -62,6 +62,32 @@ void refuse_other_starts(ValueReader& reader, const Section& section) {
   }
 }
 
+/// The first "{name}" of the text that is nearly, but not quite, a placeholder, with what was meant; empty:
+/// none.
+std::string nearly_a_placeholder(const std::string& text) {
+  const std::vector<std::string> known(job_placeholders.begin(), job_placeholders.end());
+  for (std::size_t begin = text.find('{'); begin != std::string::npos; begin = text.find('{', begin + 1)) {
+    const std::size_t end = text.find('}', begin);
+    if (end == std::string::npos) break;
+    const std::string found = text.substr(begin, end + 1 - begin);
+    if (std::ranges::find(known, found) != known.end()) continue;
+    if (const std::string guess = suggestion(found, known); !guess.empty()) return found + guess;
+  }
+  return "";
+}
+
+/// Programs may have braces of their own, so that this is no mistake.
+void warn_of_unknown_placeholders(ValueReader& reader, const Component& component) {
+  const auto warn = [&](const std::string& text, const std::string& where) {
+    if (const std::string found = nearly_a_placeholder(text); !found.empty())
+      reader.findings().warning(component.command_position, "the " + where + " of component '" +
+                                                                component.name + "' contains " + found +
+                                                                " The jobs get it as it is written");
+  };
+  for (const std::string& word : component.command) warn(word, "command");
+  for (const auto& variable : component.environment) warn(variable.second, "environment");
+}
+
 /// Checks where the file of a job is named.
 void check_placeholders(ValueReader& reader, const Component& component) {
   if (component.command.empty()) return;
@@ -71,6 +97,7 @@ void check_placeholders(ValueReader& reader, const Component& component) {
                                   component.command.front() +
                                   "': a file can be named in its arguments, not in the program itself");
   }
+  warn_of_unknown_placeholders(reader, component);
   const bool is_named = std::ranges::any_of(component.command, has_placeholder) ||
                         std::ranges::any_of(component.environment, [](const auto& variable) {
                           return has_placeholder(variable.second);
