@@ -1,10 +1,15 @@
 #include "image_session.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "client_library.hpp"
@@ -266,6 +271,7 @@ std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
   const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
   const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
   (void)runtime::welcome_of(answer, environment_.socket_path);
+  note_connection(connection->socket.descriptor());
   return connection;
 }
 
@@ -298,6 +304,60 @@ void ImageSession::keep_another_connection() {
   auto another = take_connection();
   give_back(std::move(own));
   give_back(std::move(another));
+}
+
+// The last word
+
+namespace {
+
+constinit std::atomic<int> connection{-1};
+constinit std::atomic<std::uint64_t> connection_number{0};  ///< st_ino of the socket
+constinit std::atomic<pid_t> owner{0};
+
+std::uint64_t number_of(int descriptor) noexcept {
+  struct stat facts {};
+  return ::fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) ? facts.st_ino : 0;
+}
+
+/// A packet, as docs/protocol.md has it: little-endian, as all processes of a node are.
+struct Packet {
+  static constexpr std::size_t header_bytes = 8, file_bytes = 16;
+  std::array<std::byte, header_bytes + 1 + 4 + most_farewell_files * file_bytes + 1> bytes{};
+  std::size_t size = 0;
+
+  template <class Number>
+  void add(Number number) noexcept {
+    std::memcpy(bytes.data() + size, &number, sizeof number);
+    size += sizeof number;
+  }
+};
+
+}  // namespace
+
+void note_connection(int descriptor) noexcept {
+  connection_number = number_of(descriptor);
+  connection = descriptor;
+  owner = ::getpid();
+}
+
+bool say_farewell(std::span<const runtime::FileIdentity> files) noexcept {
+  const int descriptor = connection;
+  const std::uint64_t number = connection_number;
+  if (owner != ::getpid() || number == 0 || number_of(descriptor) != number) return false;
+  const auto known = files.first(files.size() < most_farewell_files ? files.size() : most_farewell_files);
+  Packet packet;
+  packet.add(static_cast<std::uint16_t>(runtime::MessageType::file_holders));
+  packet.add(std::uint16_t{0});  // flags
+  packet.add(std::uint32_t{0});  // tag: no answer
+  packet.add(std::uint8_t{0});   // it does not hold them
+  packet.add(static_cast<std::uint32_t>(known.size()));
+  for (const runtime::FileIdentity& file : known) {
+    packet.add(file.device);
+    packet.add(file.file);
+  }
+  packet.add(std::uint8_t{0});  // not by exec
+  return ::send(descriptor, packet.bytes.data(), packet.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(packet.size);
 }
 
 }  // namespace sluice::files

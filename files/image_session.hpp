@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -135,5 +136,16 @@ class ImageSession {
   std::uint32_t last_tag_ = 0;
   bool has_threads_ = false;
 };
+
+// The last word of a process that ends by `_exit`, `quick_exit` or `exit_group`. POSIX allows `_exit` in a
+// signal handler, which may have interrupted the memory allocator, or this library with its locks.
+
+inline constexpr std::size_t most_farewell_files = 256;
+
+/// The process has this connection to its matcher, as long as it keeps it open.
+void note_connection(int descriptor) noexcept;
+/// Tells the matcher that the process has left these files in order: without memory, locks and waits. False:
+/// there is no connection, or the matcher has not read for long. Takes at most `most_farewell_files`.
+[[nodiscard]] bool say_farewell(std::span<const runtime::FileIdentity> files) noexcept;
 
 }  // namespace sluice::files

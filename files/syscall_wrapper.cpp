@@ -159,6 +159,7 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
   const auto [first, second] = paths_of(number, a, b, c, d);
+  if (number == SYS_exit_group) sluice::files::end_at_once();
   const auto is_concerned = [](const char* path) {
     return path != nullptr && sluice::files::may_be_coupled(path);
   };

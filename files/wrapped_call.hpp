@@ -1,6 +1,7 @@
 #pragma once
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
@@ -43,13 +44,21 @@ extern constinit thread_local bool is_inside __attribute__((tls_model("initial-e
 
 class Inside {
  public:
-  Inside() noexcept : was_inside_(is_inside) { is_inside = true; }
-  ~Inside() { is_inside = was_inside_; }
+  /// The thread is not ended by others meanwhile: what this library has begun, it ends.
+  Inside() noexcept : was_inside_(is_inside) {
+    if (!was_inside_) (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled_how_);
+    is_inside = true;
+  }
+  ~Inside() {
+    is_inside = was_inside_;
+    if (!was_inside_) (void)::pthread_setcancelstate(cancelled_how_, nullptr);
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 
  private:
   bool was_inside_;
+  int cancelled_how_ = PTHREAD_CANCEL_ENABLE;
 };
 
 /// Whether the component may write the path by a rule, and this library does not ask for itself.
@@ -66,6 +75,8 @@ class Inside {
 [[nodiscard]] WrittenFile open_written(int directory, const char* path, int flags, mode_t mode,
                                        OpenReason reason = OpenReason::of_program) noexcept;
 
+/// The process ends without its last functions: it has left its files in order.
+void end_at_once() noexcept;
 /// Closes a file that this library has opened for the program, as the program would.
 void close_written(runtime::FileDescriptor& descriptor) noexcept;
 

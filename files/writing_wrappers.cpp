@@ -125,6 +125,7 @@ __attribute__((constructor)) void begin() {
   if (!sluice::files::may_write_any()) return;
   const Inside inside;
   sluice::files::note_start(sluice::files::has_rule_to_write);
+  (void)::at_quick_exit([] { sluice::files::end_at_once(); });
 }
 
 __attribute__((destructor)) void end() {
@@ -134,6 +135,11 @@ __attribute__((destructor)) void end() {
 }  // namespace
 
 namespace sluice::files {
+
+void end_at_once() noexcept {
+  const Inside inside;
+  note_end_at_once();
+}
 
 void close_written(FileDescriptor& descriptor) noexcept {
   const Inside inside;
@@ -155,13 +161,13 @@ SLUICE_EXPORT int fclose(FILE* stream) {
 }
 
 SLUICE_EXPORT void _exit(int status) {
-  note_exit();
+  sluice::files::end_at_once();
   SLUICE_REAL(_exit)(status);
   __builtin_unreachable();
 }
 
 SLUICE_EXPORT void _Exit(int status) noexcept {
-  note_exit();
+  sluice::files::end_at_once();
   SLUICE_REAL(_exit)(status);
   __builtin_unreachable();
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -88,6 +89,15 @@ class HeldFiles {
   }
   [[nodiscard]] bool is_empty() const noexcept {
     return count_.load(std::memory_order_relaxed) == 0 || owner_.load() != ::getpid();
+  }
+  /// Without memory: as many as there is room for. Returns their number.
+  [[nodiscard]] std::size_t copy_to(std::span<FileIdentity> files) const noexcept {
+    std::size_t count = 0;
+    for (const Place& place : places_) {
+      const FileIdentity file = place.identity();
+      if (file != no_file && count < files.size()) files[count++] = file;
+    }
+    return count;
   }
   [[nodiscard]] std::vector<FileIdentity> all() const {
     std::vector<FileIdentity> files;
@@ -359,6 +369,13 @@ void note_exit() noexcept {
     tell(false, held.all());
   } catch (const std::exception&) {
   }
+}
+
+void note_end_at_once() noexcept {
+  if (held.is_empty() || has_kept_steps()) return note_exit();
+  std::array<FileIdentity, most_farewell_files> files;
+  const std::size_t count = held.copy_to(files);
+  if (!say_farewell(std::span(files).first(count)) && uses_mpi()) note_exit();
 }
 
 bool holds_files() noexcept {

@@ -48,6 +48,8 @@ struct ClosedFile {
 void end_close(const ClosedFile& file) noexcept;
 /// The same for all files, and for steps of streams that the process reads, at the end of the process.
 void note_exit() noexcept;
+/// The same where the process may be in a signal handler, and ends at once.
+void note_end_at_once() noexcept;
 /// Whether this process itself has opened such files, or has such steps; neither a forked child nor one of
 /// vfork has.
 [[nodiscard]] bool holds_files() noexcept;

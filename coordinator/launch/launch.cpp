@@ -246,6 +246,11 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
                   {"SLUICE_SOCKET", context.socket_path},
                   {"SLUICE_COMPONENT", component.name},
                   {"SLUICE_RULES", rules_for(workflow, component.name)}};
+  // A program with the address sanitizer ends at once where other libraries are loaded before the
+  // sanitizer's.
+  const auto asan = plan.environment.find("ASAN_OPTIONS");
+  const std::string asan_options = asan == plan.environment.end() ? "" : asan->second + ':';
+  own["ASAN_OPTIONS"] = asan_options + "verify_asan_link_order=0";
   if (std::string others = other_rules_for(workflow, component.name); !others.empty())
     own["SLUICE_OTHERS"] = std::move(others);
   if (const auto run = context.environment.find("SLUICE_RUN"); run != context.environment.end())
