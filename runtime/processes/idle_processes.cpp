@@ -1,12 +1,16 @@
 #include "idle_processes.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -73,28 +77,87 @@ bool is_receiving_answer(std::uint64_t flags) {
   return flags == MSG_CMSG_CLOEXEC;
 }
 
-/// Used when /proc hides the call: checks the kernel function in which the thread sleeps.
+/// Used when /proc hides the call: checks the kernel function in which the thread sleeps. What a poll waits
+/// for is not known then.
 bool is_idle_in(const std::string& place) {
-  return std::ranges::any_of(std::array{"futex", "poll", "skb_wait_for_more_packets"},
+  return std::ranges::any_of(std::array{"futex", "skb_wait_for_more_packets"},
                              [&](const char* word) { return place.find(word) != std::string::npos; });
 }
 
-bool is_thread_idle(const std::filesystem::path& thread) {
+/// What a thread may be woken by, besides threads of its own process.
+class Wakers {
+ public:
+  explicit Wakers(std::filesystem::path process) : process_(std::move(process)) {}
+
+  [[nodiscard]] bool may_wake_polled(std::uint64_t address, std::uint64_t count) const {
+    constexpr std::uint64_t most_polled = 1024;
+    std::vector<pollfd> polled(std::min(count, most_polled));
+    std::ifstream memory(process_ / "mem", std::ios::binary);
+    memory.seekg(static_cast<std::streamoff>(address));
+    const auto bytes = static_cast<std::streamsize>(polled.size() * sizeof(pollfd));
+    if (count > most_polled || !memory.read(reinterpret_cast<char*>(polled.data()), bytes)) return true;
+    return std::ranges::any_of(polled, [&](const pollfd& one) { return one.fd >= 0 && may_wake(one.fd); });
+  }
+  /// A set of epoll(7), which may be in another set.
+  [[nodiscard]] bool may_wake_in_set(int set, int depth = 0) const {
+    std::ifstream facts(process_ / "fdinfo" / std::to_string(set));
+    if (!facts || depth > 4) return true;
+    for (std::string line; std::getline(facts, line);) {
+      int descriptor = -1;
+      if (std::sscanf(line.c_str(), "tfd: %d", &descriptor) == 1 && may_wake(descriptor, depth)) return true;
+    }
+    return false;
+  }
+
+ private:
+  /// An MPI library waits for its own daemons and ranks all the time, by sockets and pipes.
+  [[nodiscard]] bool may_wake(int descriptor, int depth = 0) const {
+    std::error_code error;
+    const std::string kind =
+        std::filesystem::read_symlink(process_ / "fd" / std::to_string(descriptor), error).string();
+    if (error) return false;  // it was closed
+    const auto is = [&](const char* word) { return kind.find(word) != std::string::npos; };
+    if (is("[eventfd]")) return false;
+    if (is("[timerfd]")) return is_armed(descriptor);
+    if (is("[eventpoll]")) return may_wake_in_set(descriptor, depth + 1);
+    if (kind.starts_with("socket:") || kind.starts_with("pipe:")) return !uses_mpi();
+    return true;
+  }
+  [[nodiscard]] bool is_armed(int timer) const {
+    std::ifstream facts(process_ / "fdinfo" / std::to_string(timer));
+    for (std::string line; std::getline(facts, line);) {
+      if (line.starts_with("it_value:")) return line.find("(0, 0)") == std::string::npos;
+    }
+    return true;
+  }
+  [[nodiscard]] bool uses_mpi() const {
+    std::ifstream maps(process_ / "maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("/libmpi") != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  std::filesystem::path process_;
+};
+
+bool is_thread_idle(const std::filesystem::path& process, const std::filesystem::path& thread) {
+  const Wakers wakers(process);
   const Call call = call_of(thread);
   switch (call.number) {
     case SYS_futex:
       return call.arguments[3] == 0;  // there is no time limit
 #ifdef SYS_poll
     case SYS_poll:
-      return is_long(call.arguments[2]);
+      return is_long(call.arguments[2]) && !wakers.may_wake_polled(call.arguments[0], call.arguments[1]);
 #endif
 #ifdef SYS_epoll_wait
     case SYS_epoll_wait:
 #endif
     case SYS_epoll_pwait:
-      return is_long(call.arguments[3]);
+      return is_long(call.arguments[3]) && !wakers.may_wake_in_set(static_cast<int>(call.arguments[0]));
     case SYS_ppoll:
-      return call.arguments[2] == 0;
+      return call.arguments[2] == 0 && !wakers.may_wake_polled(call.arguments[0], call.arguments[1]);
     case SYS_recvmsg:
       return is_receiving_answer(call.arguments[2]);
     case -1:
@@ -108,10 +171,26 @@ bool is_thread_idle(const std::filesystem::path& thread) {
   return is_idle_in(first_line(thread / "wchan"));
 }
 
+/// Whether a handler of a timer's signal may go on with something: alarm(2), setitimer(2), timer_create(2).
+bool has_timers(const std::filesystem::path& process) {
+  std::ifstream timers(process / "timers");
+  std::string line;
+  if (timers && std::getline(timers, line)) return true;
+  std::ifstream status(process / "status");
+  while (std::getline(status, line)) {
+    if (!line.starts_with("SigCgt:")) continue;
+    const auto caught = std::strtoull(line.c_str() + std::strlen("SigCgt:"), nullptr, 16);
+    const auto of_timers = [&](int signal) { return ((caught >> (signal - 1)) & 1U) != 0; };
+    return of_timers(SIGALRM) || of_timers(SIGVTALRM) || of_timers(SIGPROF);
+  }
+  return false;
+}
+
 bool are_threads_idle(const std::filesystem::path& process) {
+  if (has_timers(process)) return false;
   const std::vector<pid_t> threads = numbers_in(process / "task");
   return !threads.empty() && std::ranges::all_of(threads, [&](pid_t thread) {
-    return is_thread_idle(process / "task" / std::to_string(thread));
+    return is_thread_idle(process, process / "task" / std::to_string(thread));
   });
 }
 
