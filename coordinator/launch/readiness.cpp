@@ -171,18 +171,48 @@ void note_static_programs(const Component& component, const std::filesystem::pat
 
 }  // namespace
 
+namespace {
+
+/// Programs that were inspected, by what their inspections depend on: many components may have one program.
+struct KnownProgram {
+  std::filesystem::path path;
+  Coupling coupling{};
+  decltype(Component::environment) environment;  ///< of the component
+  Inspection inspection;
+};
+using KnownPrograms = std::vector<KnownProgram>;
+
+const Inspection& inspect_once(const std::filesystem::path& path, Coupling coupling,
+                               const Component& component, const Environment& started, KnownPrograms& known) {
+  const auto found = std::ranges::find_if(known, [&](const KnownProgram& program) {
+    return program.path == path && program.coupling == coupling &&
+           program.environment == component.environment;
+  });
+  if (found != known.end()) return found->inspection;
+  known.push_back({path, coupling, component.environment, inspect_program(path, started, coupling)});
+  return known.back().inspection;
+}
+
 std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Component& component,
-                                             const Environment& environment) {
+                                             const Environment& environment, KnownPrograms& known) {
   const FoundProgram program = find_program_of(component, environment);
   if (!program.problem.empty()) return std::nullopt;
   Environment started = environment;
   for (const auto& [name, value] : component.environment) started[name] = value;
   const Coupling coupling = coupling_of(workflow, component.name);
-  Inspection inspection = inspect_program(program.path, started, coupling);
+  Inspection inspection = inspect_once(program.path, coupling, component, started, known);
   if (coupling == Coupling::reader || coupling == Coupling::writer)
     note_static_programs(component, program.path, started, inspection);
   if (!inspection.mpi && component.ranks > 0) inspection.mpi = search_mpi(component, program.path, started);
   return inspection;
+}
+
+}  // namespace
+
+std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Component& component,
+                                             const Environment& environment) {
+  KnownPrograms none;
+  return inspect_program_of(workflow, component, environment, none);
 }
 
 void release_static_readers(Workflow& workflow, const Inspections& inspections) {
@@ -207,12 +237,13 @@ bool is_same_program(const Component& a, const Component& b, const Environment& 
 
 Inspections inspect_programs(const Workflow& workflow, const Environment& environment) {
   Inspections inspections;
+  KnownPrograms known;
   for (std::size_t i = 0; i < workflow.components.size(); ++i) {
     const Component& component = workflow.components[i];
     const bool is_as_before = component.instance > 0 && inspections.back() &&
                               is_same_program(component, workflow.components[i - 1], environment);
     inspections.push_back(is_as_before ? inspections.back()
-                                       : inspect_program_of(workflow, component, environment));
+                                       : inspect_program_of(workflow, component, environment, known));
   }
   return inspections;
 }
