@@ -244,7 +244,10 @@ int note_renamed_in_place(const NamedFile& from, const NamedFile& to, const Path
 
 /// Both names are of the run. `ENOENT`: it has no such file.
 int rename_in_run(const Renamed& renamed, const NamedFile& from, const NamedFile& to) noexcept {
-  if (is_directory(renamed.to)) return EISDIR;
+  const int with_directory = renamed.has(RENAME_EXCHANGE)    ? EINVAL
+                             : renamed.has(RENAME_NOREPLACE) ? EEXIST
+                                                             : EISDIR;
+  if (is_directory(renamed.to)) return is_there(renamed.from) ? with_directory : ENOENT;
   if (const int trouble = trouble_of_parent(renamed.to); trouble != 0) return trouble;
   const bool must_be_new = renamed.has(RENAME_NOREPLACE);
   if (must_be_new && is_there(renamed.from) && is_there(renamed.to)) return EEXIST;
@@ -277,8 +280,10 @@ int rename_file(const Renamed& renamed, const NamedFile& from, const NamedFile& 
   using Kind = NamedFile::Kind;
   if (from.kind == Kind::failed || to.kind == Kind::failed)
     return fail(from.kind == Kind::failed ? from.error_number : to.error_number);
-  if (from.kind != Kind::ordinary && from.kind == to.kind && from.name.path == to.name.path)
-    return is_there(renamed.from) ? 0 : fail(ENOENT);  // a file that gets its own name stays as it is
+  if (from.kind != Kind::ordinary && from.kind == to.kind && from.name.path == to.name.path) {
+    if (!is_there(renamed.from)) return fail(ENOENT);
+    return renamed.has(RENAME_NOREPLACE) ? fail(EEXIST) : 0;  // a file that gets its own name stays as it is
+  }
   const int before = errno;
   if (from.kind == Kind::in_run) {
     const bool can_be_exchanged = to.kind == Kind::in_run || !renamed.has(RENAME_EXCHANGE);
@@ -294,7 +299,12 @@ int rename_file(const Renamed& renamed, const NamedFile& from, const NamedFile& 
   }
   if (const int outcome = rename(); outcome != 0) return outcome;
   errno = before;
-  if (renamed.has(RENAME_EXCHANGE) || from.kind == Kind::in_run) return 0;
+  if (renamed.has(RENAME_EXCHANGE)) {
+    const bool are_in_place = from.kind == Kind::in_place && to.kind == Kind::in_place;
+    const int trouble = are_in_place ? give_name(NameFile::How::exchange, from, to, false) : 0;
+    return trouble == 0 ? 0 : fail(trouble);
+  }
+  if (from.kind == Kind::in_run) return 0;
   const int trouble = rename_named(renamed, from, to);
   return trouble == 0 || trouble == ENOENT ? 0 : fail(trouble);
 }

@@ -161,7 +161,8 @@ auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, co
 /// `remove()` is the C library's call for a directory. One that has coupled files is not empty.
 template <class Remove>
 int remove_directory(int directory, const char* path, const Remove& remove) noexcept {
-  return path != nullptr && has_coupled_files(directory, path) ? fail(ENOTEMPTY) : remove();
+  if (path != nullptr && has_coupled_files(directory, path)) return fail(ENOTEMPTY);
+  return path != nullptr && is_taken(directory, path) ? fail(ENOTDIR) : remove();
 }
 
 }  // namespace sluice::files

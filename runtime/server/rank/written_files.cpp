@@ -1,6 +1,7 @@
 #include "written_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -72,6 +73,7 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   if (!is_there && exists && !is_for_writing(request.flags)) return give_found(open);
   Place& place = places_[request.path];
   place.key = request.key;
+  if (request.is_renamed) leave_links(request.path, place);  // another file gets the name
   try {
     open_at(place, open);
   } catch (const Error& error) {
@@ -166,6 +168,15 @@ void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Fo
   base_.tree.send_up(ClientRequest{id, tag, OpenForReading{newest}});
 }
 
+/// A file that loses its bytes keeps its permissions. Those that the process has asked for are of a new one.
+std::uint32_t WrittenFiles::permissions_of(const Place& place, const QueuedOpen& open) {
+  struct stat facts {};
+  const SharedFile known = open.base != nullptr ? open.base : published_.contents(place.step);
+  if (known != nullptr) return status_of(*known).st_mode;
+  const bool is_there = open.request.is_on_disk && ::stat(open.request.path.c_str(), &facts) == 0;
+  return is_there ? facts.st_mode : open.request.permissions;
+}
+
 /// A new file, or a copy of the one before.
 void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   const OpenFile& request = open.request;
@@ -199,7 +210,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   const auto begun = [this, id](FileBytes bytes, const Outcome& outcome) {
     take_begun(id, std::move(bytes), outcome);
   };
-  request.is_adopted ? bytes_.adopt(request, begun) : bytes_.begin(request, base, begun);
+  if (request.is_adopted) return bytes_.adopt(request, begun);
+  OpenFile anew = request;
+  if (!goes_on) anew.permissions = permissions_of(place, open);
+  bytes_.begin(anew, base, begun);
 }
 
 void WrittenFiles::begin_in_place(const File& file) {
@@ -599,6 +613,7 @@ void WrittenFiles::tidy(const std::string& path) {
   if (place == places_.end() || place->second.file != 0 || place->second.step != 0 ||
       !place->second.queued.empty())
     return;
+  leave_links(path, place->second);
   places_.erase(place);
 }
 

@@ -88,6 +88,7 @@ class WrittenFiles {
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
   void give_found(const QueuedOpen& open);
+  [[nodiscard]] std::uint32_t permissions_of(const Place& place, const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);
   void take_begun(FileId id, FileBytes bytes, const Outcome& outcome);
@@ -148,8 +149,10 @@ class WrittenFiles {
   [[nodiscard]] bool find_contents(const RenamingPtr& renaming, const OpenFile& name, Contents& contents);
   void look_for(const RenamingPtr& renaming, const OpenFile& name);
   void carry_out(const RenamingPtr& renaming);
+  void move_links(const std::string& from, const std::string& to);
   void forget_names(const NameFile& request);
   void join_links(const NameFile& request);
+  [[nodiscard]] static Contents contents_on_disk(const std::string& path);
   void give_name(const RenamingPtr& renaming, const Contents& contents, const OpenFile& name,
                  const OpenFile& former);
   void end_part(const RenamingPtr& renaming, const Outcome& outcome);

@@ -58,7 +58,9 @@ void WrittenFiles::leave_links(const std::string& path, Place& place) {
   if (links == nullptr) return;
   links->erase(path);
   if (links->size() > 1) return;
-  for (const std::string& last : *links) places_.at(last).links = nullptr;
+  for (const std::string& last : *links) {
+    if (const auto other = places_.find(last); other != places_.end()) other->second.links = nullptr;
+  }
 }
 
 /// The path is nobody's any more. A file that has no other name is given up; who has it open goes on in it.
@@ -186,6 +188,8 @@ bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& na
     return false;
   }
   if (found != renaming->found.end()) contents.bytes = found->second;
+  // The disk has exchanged them already, whoever has them open.
+  if (name.is_in_place && renaming->request.how == NameFile::How::exchange) return true;
   if (contents.bytes == nullptr) refuse(renaming, NC_ENOENT, name.path + " is not there");
   return contents.bytes != nullptr;
 }
@@ -214,7 +218,10 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
       request.from.path == request.to.path || (same != nullptr && same->contains(request.from.path));
   if (is_same && request.how != How::link) return done(renaming);
   if (request.how == How::exchange && !find_contents(renaming, request.to, to)) return;
-  if (request.how == How::rename) take_name(request.to.path, was_replaced);
+  if (request.how == How::rename) {
+    take_name(request.to.path, was_replaced);
+    move_links(request.from.path, request.to.path);
+  }
   if (request.how == How::exchange) forget_names(request);
   if (request.how == How::link) join_links(request);
   give_name(renaming, from, request.to, request.from);
@@ -222,15 +229,26 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
   end_part(renaming, {});
 }
 
+/// The other names of the file know it by the new one.
+void WrittenFiles::move_links(const std::string& from, const std::string& to) {
+  const auto links = std::exchange(places_[from].links, nullptr);
+  if (links == nullptr) return;
+  links->erase(from);
+  links->insert(to);
+  places_[to].links = links;
+}
+
 /// Both will be given to others.
 void WrittenFiles::forget_names(const NameFile& request) {
-  for (const OpenFile* const name : {&request.from, &request.to}) {
-    Place& place = places_[name->path];
-    place.key = name->key;
-    leave_links(name->path, place);
-    place.file = 0;
-    place.step = 0;
-  }
+  Place& from = places_[request.from.path];
+  Place& to = places_[request.to.path];
+  const auto links_of_from = from.links, links_of_to = to.links;
+  if (links_of_from != nullptr) links_of_from->erase(request.from.path);
+  if (links_of_to != nullptr) links_of_to->erase(request.to.path);
+  if (links_of_from != nullptr) links_of_from->insert(request.to.path);
+  if (links_of_to != nullptr) links_of_to->insert(request.from.path);
+  from = {request.from.key, 0, 0, std::move(from.queued), std::move(from.waiting), links_of_to};
+  to = {request.to.key, 0, 0, std::move(to.queued), std::move(to.waiting), links_of_from};
 }
 
 void WrittenFiles::join_links(const NameFile& request) {
@@ -245,13 +263,22 @@ void WrittenFiles::join_links(const NameFile& request) {
   to.links = from.links;
 }
 
+/// Of a file in place; nothing where it is not there.
+WrittenFiles::Contents WrittenFiles::contents_on_disk(const std::string& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return {};
+  return {0, std::make_shared<const FileDescriptor>(std::move(file)), true};
+}
+
 void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& contents, const OpenFile& name,
                              const OpenFile& former) {
   const Client* const client = clients_.find(renaming->client);
   const bool is_link = renaming->request.how == NameFile::How::link;
   if (contents.file == 0) {
+    const Contents there = contents.bytes != nullptr ? contents : contents_on_disk(name.path);
+    if (there.bytes == nullptr) return;
     ++renaming->parts;
-    return publish_bytes(*client->process, name, contents,
+    return publish_bytes(*client->process, name, there,
                          [this, renaming](const Outcome& outcome) { end_part(renaming, outcome); });
   }
   File& file = files_.at(contents.file);

@@ -75,7 +75,7 @@ def output():
     expect("[sluice]" not in quiet.err and "finished" not in quiet.out and "[one] out" in quiet.out, "--quiet")
     verbose = run("--verbose")
     expect(verbose.out.count("[ranks] rank") == 2, "stdout of the ranks in the second run")
-    expect(re.search(r"\[sluice\] ranks: mpirun .*env LD_PRELOAD=", verbose.err), "--verbose")
+    expect(re.search(r"\[sluice\] ranks: mpirun .*env .*LD_PRELOAD=", verbose.err), "--verbose")
 
 
 def long_lines():

@@ -70,6 +70,7 @@ TEST_CASE("a serial component is started without the launcher") {
   CHECK(plan.arguments == Words{"./program", "an argument"});
   CHECK(plan.directory == "/somewhere");
   CHECK(plan.environment == Environment{{"HOME", "/root"},
+                                        {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                                         {"LD_PRELOAD", "/lib/client.so"},
                                         {"SLUICE_COMPONENT", "model"},
                                         {"SLUICE_OTHERS", "1\tb.nc\n"},
@@ -82,9 +83,10 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
   const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
   CHECK(plan.by_launcher);
   CHECK(plan.arguments == Words{"mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "env",
-                                "LD_PRELOAD=/lib/client.so", "SLUICE_COMPONENT=model",
-                                "SLUICE_OTHERS=1\tb.nc\n", "SLUICE_RULES=0\trw\tmemory\ta*.nc\n",
-                                "SLUICE_SOCKET=/run/socket", "./program", "an argument"});
+                                "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/lib/client.so",
+                                "SLUICE_COMPONENT=model", "SLUICE_OTHERS=1\tb.nc\n",
+                                "SLUICE_RULES=0\trw\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
+                                "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
   CHECK_FALSE(
@@ -110,9 +112,9 @@ TEST_CASE("srun starts steps that share the allocation, and the user's options h
   workflow.launcher.kind = Launcher::Kind::srun;
   LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
   CHECK(plan.by_launcher);
-  CHECK(Words(plan.arguments.begin(), plan.arguments.begin() + 9) ==
+  CHECK(Words(plan.arguments.begin(), plan.arguments.begin() + 10) ==
         Words{"srun", "--overlap", "--kill-on-bad-exit=1", "--mpi=pmix", "--cpu-bind=none", "-n", "4", "env",
-              "LD_PRELOAD=/lib/client.so"});
+              "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/lib/client.so"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   workflow.components[0].launcher_options = {"--mpi=pmi2", "--cpu-bind=cores"};
   plan = plan_launch(workflow, workflow.components[0], context());
@@ -146,7 +148,8 @@ TEST_CASE("a launcher of the user's gets the ranks and the program where he says
   workflow.components[0].launcher_options = {"--fast"};
   const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
   CHECK(plan.by_launcher);
-  CHECK(plan.arguments == Words{"start", "-n4", "4", "--", "--fast", "env", "LD_PRELOAD=/lib/client.so",
+  CHECK(plan.arguments == Words{"start", "-n4", "4", "--", "--fast", "env",
+                                "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/lib/client.so",
                                 "SLUICE_COMPONENT=model", "SLUICE_OTHERS=1\tb.nc\n",
                                 "SLUICE_RULES=0\trw\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
                                 "./program", "an argument", "end"});

@@ -51,8 +51,8 @@ TEST_CASE("two that write the same file at once have one each, and the last one 
     const std::string target = scratch.path + "/a.nc";
     PartialFile first(*files, target);
     PartialFile second(*files, target);
-    CHECK(first.path() == target + ".partial");
-    CHECK(second.path() == target + ".2.partial");
+    CHECK(first.path() == scratch.path + "/.a.nc.sluice-partial");
+    CHECK(second.path() == scratch.path + "/.a.nc.2.sluice-partial");
     first.file().write(0, bytes_of("first"));
     second.file().write(0, bytes_of("second"));
     CHECK_FALSE(files->exists(target));
@@ -76,7 +76,7 @@ TEST_CASE("an unpublished file is removed; one that a killed process left is rem
   const auto in_use = files.open(scratch.path + "/.a.nc.2.sluice-partial", OpenMode::update);
   REQUIRE(in_use->try_lock());
   PartialFile file(files, target);
-  CHECK(file.path() == target + ".partial");
+  CHECK(file.path() == scratch.path + "/.a.nc.sluice-partial");
   CHECK(file.file().size_bytes() == 0);
   CHECK(files.list(scratch.path) ==
         std::vector<std::string>{".a.nc.2.sluice-partial", ".a.nc.sluice-partial", ".b.nc.sluice-partial"});
