@@ -199,7 +199,7 @@ def existence():
 def no_directory():
     write_flow({"model": (2, "types 1 nowhere/a.nc types 1 b.nc"), "analysis": (1, "read nowhere/a.nc read b.nc")}, [("*.nc", "model", "analysis", RULE)])
     result = run(status=3)
-    expect(re.search(r"'nowhere/a\.nc' could not be written to disk.*/nowhere/a\.nc.*No such file", result.err), "the error does not say which file and why")
+    expect(re.search(r"'nowhere/a\.nc' could not be written to disk.*/nowhere/\.a\.nc\.sluice-partial.*No such file", result.err), "the error does not say which file and why")
     expect(re.search(r"failed: 1 file could not be written", result.out) and "nowhere/a.nc" in result.out, "the summary does not say so")
     expect(files_on_disk() == ["b.nc"], f"files on the disk: {files_on_disk()}")
 
