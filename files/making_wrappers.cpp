@@ -29,11 +29,16 @@ using sluice::files::fail;
 using sluice::files::is_taken;
 using sluice::files::remove_directory;
 
-/// `make()` is the C library's call. What a program makes so is on disk.
+/// `make()` is the C library's call. What a program makes so is on disk. A directory's name may have slashes
+/// at its end.
 template <class Make>
 int make_any(int directory, const char* path, const Make& make) noexcept {
-  if (path != nullptr && is_taken(directory, path)) return fail(EEXIST);
-  return make();
+  std::array<char, PATH_MAX> name{};
+  std::size_t length = path == nullptr ? 0 : std::strlen(path);
+  while (length > 1 && path[length - 1] == '/') --length;
+  if (length == 0 || length >= name.size()) return make();
+  std::memcpy(name.data(), path, length);
+  return is_taken(directory, name.data()) ? fail(EEXIST) : make();
 }
 
 /// Files of random names. The C library opens them by calls of its own, so they are made here where a rule

@@ -183,6 +183,7 @@ SLUICE_EXPORT int unlinkat(int directory, const char* path, int flags) noexcept 
 }
 
 SLUICE_EXPORT int remove(const char* path) noexcept {
+  if (path != nullptr && sluice::files::has_coupled_files(AT_FDCWD, path)) return fail(ENOTEMPTY);
   return remove_any(AT_FDCWD, path, [&] { return SLUICE_REAL(remove)(path); });
 }
 

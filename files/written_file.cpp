@@ -308,6 +308,7 @@ void keep_until_reopened(const runtime::FileDescriptor& file) noexcept {
 
 int trouble_of_parent(int directory, const char* path) noexcept {
   const char* const slash = std::strrchr(path, '/');
+  if (std::strlen(slash == nullptr ? path : slash + 1) > NAME_MAX) return ENAMETOOLONG;
   std::array<char, PATH_MAX> parent{'.'};
   const auto length = slash == nullptr ? 0 : static_cast<std::size_t>(slash + 1 - path);
   if (length >= parent.size()) return ENAMETOOLONG;

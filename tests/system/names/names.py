@@ -56,7 +56,7 @@ CASES = {
                                                    "show('a.dat')\ncall(os.rename, 'none.dat', './none.dat')\n", "cat a.dat"),
     "renames that fail change nothing": ("#python\nos.mkdir('sub')\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nwrite('c.txt', 'c')\n"
                                          "for pair in (('none.dat', 'a.dat'), ('none.txt', 'a.dat'), ('a.dat', 'none/x.dat'), ('a.dat', 'none/x.txt'), ('c.txt', 'none/x.dat'), ('a.dat', 'sub'), ('sub', 'a.dat'), ('none.dat', 'x.txt')):\n"
-                                         "    call(os.rename, *pair)\nshow('a.dat', 'b.dat', 'c.txt')\ntree()\n", "cat a.dat b.dat"),
+                                         "    call(os.rename, *pair)\nfor function in (os.rename, os.link): call(function, 'a.dat', 'y' * 252 + '.dat')\nshow('a.dat', 'b.dat', 'c.txt')\ntree()\n", "cat a.dat b.dat"),
     "links that fail change nothing": ("#python\nwrite('a.dat', 'a')\nwrite('b.dat', 'b')\nwrite('c.txt', 'c')\n"
                                        "for pair in (('a.dat', 'b.dat'), ('a.dat', 'c.txt'), ('c.txt', 'a.dat'), ('none.dat', 'x.dat'), ('none.dat', 'x.txt'), ('none.txt', 'x.dat'), ('a.dat', 'none/x.dat')): call(os.link, *pair)\n"
                                        "show('a.dat', 'b.dat', 'c.txt')\ntree()\n", "cat a.dat b.dat"),
@@ -86,8 +86,8 @@ CASES = {
     "a directory loses the name that a rule names": ("mkdir out; echo 1 > out/x; exec 3> out/y; echo 2 >&3; mv out t; echo 3 >&3; exec 3>&-; cat t/x t/y; cp t/y z.dat; ls t", "cat z.dat"),
     "a dangling link is renamed to a name of the run": ("echo 1 > a.dat; ln -s nowhere l; mv l a.dat; readlink a.dat; ls", "echo end"),
     "a name that a file of the run has is taken": ("#python\nwrite('a.dat', 'a')\nopen('o.dat', 'w').close()\nfile = open('b.dat', 'w')\nfor name in ('a.dat', 'b.dat'):\n    for function in (os.mkdir, os.mkfifo, os.mknod): call(function, name)\n"
-                                                   "    call(os.symlink, 'x', name)\n    call(os.link, 'o.dat', name)\nshow('a.dat', 'b.dat')\nfor function in (os.mkdir, os.mkfifo): call(function, 'new' + function.__name__ + '.dat')\ntree()\n", "cat a.dat"),
-    "a directory with files of the run is not empty": ("#python\nos.mkdir('d')\nwrite('d/a.dat', 'a')\ncall(os.rmdir, 'd')\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'never.dat')\ncall(os.remove, 'never.dat')\ncall(os.rmdir, 'd')\n"
+                                                   "    call(os.symlink, 'x', name)\n    call(os.link, 'o.dat', name)\n    call(os.mkdir, name + '/')\nshow('a.dat', 'b.dat')\nfor function in (os.mkdir, os.mkfifo): call(function, 'new' + function.__name__ + '.dat')\ntree()\n", "cat a.dat"),
+    "a directory with files of the run is not empty": ("#python\nos.mkdir('d')\nwrite('d/a.dat', 'a')\ncall(os.rmdir, 'd')\nprint(libc.remove(b'd'), errno.errorcode[ctypes.get_errno()])\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'd/a.dat')\ncall(os.unlink, 'never.dat')\ncall(os.remove, 'never.dat')\ncall(os.rmdir, 'd')\n"
                                                        "os.mkdir('e')\nfile = open('e/b.dat', 'w')\ncall(os.rmdir, 'e')\nfile.close()\ncall(os.rmdir, 'e')\ntree()\n", "cat e/b.dat"),
     "a file is made where its directory is": ("#python\nfor name in ('none/a.dat', 'none/sub/a.dat', 'w.py/a.dat'):\n    call(os.open, name, os.O_CREAT | os.O_WRONLY)\n    call(os.open, name, os.O_WRONLY)\n    call(os.open, name, os.O_RDONLY)\ncall(os.open, 'x' * 256 + '.dat', os.O_CREAT | os.O_WRONLY)\n"
                                               "os.mkdir('none')\nwrite('none/a.dat', 'a')\nshow('none/a.dat')\ntree()\n", "cat none/a.dat"),
