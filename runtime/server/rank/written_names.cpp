@@ -89,7 +89,8 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   }
   place.file = file->id;
   const bool is_closed = file->state == File::State::open && !writers_.is_open(file->id);
-  is_closed&& reason == was_replaced ? end_without_step(*file) : abandon(*file, reason);
+  if (is_closed && reason == was_replaced) return end_without_step(*file);
+  abandon(*file, reason);
 }
 
 /// Its step is created when it is published: the registry knows a step by its name.
