@@ -1,11 +1,13 @@
 #include "open_record.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -20,6 +22,21 @@ namespace {
 const char* record_path() noexcept {
   static const char* const path = std::getenv("SLUICE_RECORD");
   return path;
+}
+
+/// Whether some process has the file open for writing: then there is no lease for readers. Whoever opens it
+/// meanwhile would be told of the lease by a signal, so it is one that is ignored.
+bool is_being_written(const std::string& path) noexcept {
+  const runtime::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file || ::fcntl(file.number(), F_SETSIG, SIGURG) != 0) return false;
+  return ::fcntl(file.number(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+}
+
+Recorded how_written(const std::string& path, int flags, bool is_by_mpi_io) noexcept {
+  struct stat facts {};
+  const bool is_there = ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+  if (!is_there || (flags & O_TRUNC) != 0) return Recorded::written_anew;
+  return is_by_mpi_io || is_being_written(path) ? Recorded::joined : Recorded::gone_on_with;
 }
 
 }  // namespace
@@ -38,16 +55,28 @@ bool is_recording() noexcept {
 
 /// Opened each time, because a program may close descriptors that it does not know. One write is one line,
 /// whoever else appends.
-void record_open(int directory, const char* path, bool writes) noexcept {
+void record_open(int directory, const char* path, Recorded how) noexcept {
   const int before = errno;
   const Inside inside;
   try {
     const std::string file = absolute_path(directory, path);
     if (!file.empty()) {
-      const std::string line = (writes ? "w " : "r ") + file + '\n';
+      const std::string line = std::string(1, static_cast<char>(how)) + ' ' + file + '\n';
       const runtime::FileDescriptor record(::open(record_path(), O_WRONLY | O_APPEND | O_CLOEXEC));
       if (record) (void)!::write(record.number(), line.data(), line.size());
     }
+  } catch (const std::exception&) {
+    // No memory.
+  }
+  errno = before;
+}
+
+void record_open_for_writing(int directory, const char* path, int flags, bool is_by_mpi_io) noexcept {
+  const int before = errno;
+  const Inside inside;
+  try {
+    const std::string file = absolute_path(directory, path);
+    if (!file.empty()) record_open(AT_FDCWD, file.c_str(), how_written(file, flags, is_by_mpi_io));
   } catch (const std::exception&) {
     // No memory.
   }

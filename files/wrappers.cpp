@@ -131,9 +131,10 @@ FILE* recorded(FILE* stream, const char* path, bool may_write = false) noexcept 
   return stream;
 }
 
-void record_any(int directory, const char* path, int flags) noexcept {
-  if (may_be_for_reading(flags)) sluice::files::record_open(directory, path, false);
-  if (!is_for_reading(flags)) sluice::files::record_open(directory, path, true);
+void record_any(int directory, const char* path, int flags, const void* site) noexcept {
+  if (may_be_for_reading(flags)) sluice::files::record_open(directory, path, sluice::files::Recorded::read);
+  if (!is_for_reading(flags))
+    sluice::files::record_open_for_writing(directory, path, flags, is_of_mpi_io(site));
 }
 
 template <class OpenPath>
@@ -143,7 +144,7 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
-  if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags);
+  if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags, site);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
       sluice::files::record_written(directory, path, may_be_for_reading(flags));
@@ -239,7 +240,7 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 /// `open_path(path, mode)`, as above.
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode));
+  if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode), site);
   if (!is_for_reading(mode)) {
     if (path != nullptr && sluice::files::records_files())
       sluice::files::record_written(AT_FDCWD, path, may_be_for_reading(flags_of(mode)));

@@ -14,6 +14,9 @@ namespace sluice::coordinator {
 namespace {
 
 constexpr std::size_t most_examples = 3;
+/// A file that is closed more often is closed at each step of its program, and the number depends on the
+/// input.
+constexpr int most_closes = 3;
 
 /// Programs that are named after the script that they run.
 constexpr std::array<std::string_view, 8> interpreters{"python", "python3", "sh",    "bash",
@@ -88,6 +91,16 @@ std::optional<Key> key_of(const std::filesystem::path& file, const std::vector<T
   return key;
 }
 
+int closes_of(const std::vector<std::filesystem::path>& files, const TriedProgram& writer) {
+  const auto closes = [&](const std::filesystem::path& file) {
+    const auto known = writer.closes.find(file);
+    return known == writer.closes.end() ? 1 : known->second;
+  };
+  const int first = closes(files.front());
+  const auto is_same = [&](const std::filesystem::path& file) { return closes(file) == first; };
+  return std::ranges::all_of(files, is_same) ? first : 0;
+}
+
 /// A pattern is compared with the last parts of a path, so what is above the workflow's directory is left
 /// out.
 std::string below(std::string directory) {
@@ -120,6 +133,11 @@ void write_rule(std::ostream& out, const DraftRule& rule, const std::vector<Draf
     readers += (readers.empty() ? "" : ", ") + components[reader].name;
   out << "  - path: " << in_quotes(rule.pattern) << "\n    writer: " << components[rule.writer].name
       << "\n    readers: [" << readers << "]\n";
+  if (rule.closes == 1) return;
+  const bool has_number = rule.closes > 0 && rule.closes <= most_closes;
+  out << "    publish: " << (has_number ? "close:" + std::to_string(rule.closes) : "exit") << "  # "
+      << components[rule.writer].name << " opened a file again, and closed it "
+      << (rule.closes > 0 ? std::to_string(rule.closes) + " times" : "several times") << '\n';
 }
 
 }  // namespace
@@ -154,7 +172,7 @@ std::vector<DraftRule> find_rules(const std::vector<TriedProgram>& tried,
   }
   std::vector<DraftRule> rules;
   for (auto& [key, files] : groups) {
-    DraftRule rule{"", key.writer, key.readers, {}};
+    DraftRule rule{"", key.writer, key.readers, {}, closes_of(files, tried[key.writer])};
     std::vector<std::vector<std::string>> names;
     for (const std::filesystem::path& file : files) {
       names.push_back(parts_of(file.filename().string()));

@@ -22,6 +22,7 @@ struct DraftRule {
   std::size_t writer = 0;            ///< index of the component
   std::vector<std::size_t> readers;  ///< indexes, ascending
   std::vector<std::string> files;    ///< paths that the pattern stands for, relative to the workflow
+  int closes = 1;                    ///< how often the writer closes each of them; 0: the numbers differ
 };
 
 /// A name for each component, after its program; names that are the same get numbers.

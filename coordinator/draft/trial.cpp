@@ -33,13 +33,20 @@ class Record {
   /// Only what is an ordinary file now: what programs share outlives them.
   void read_into(TriedProgram& program) const {
     std::ifstream lines(path_);
+    std::map<std::filesystem::path, int> closes;
+    std::set<std::filesystem::path> anew;
     for (std::string line; std::getline(lines, line);) {
       if (line.size() < 3) continue;
       std::error_code error;
       const auto file = std::filesystem::canonical(line.substr(2), error);
       if (error || !std::filesystem::is_regular_file(file, error)) continue;
-      (line.front() == 'w' ? program.written : program.read).insert(file);
+      (line.front() == 'r' ? program.read : program.written).insert(file);
+      if (line.front() == 'w') anew.insert(file);
+      if (line.front() == 'w') closes[file] = 1;
+      if (line.front() == 'a') ++closes[file];
     }
+    for (const auto& [file, count] : closes)
+      if (count > 1 && anew.contains(file)) program.closes.emplace(file, count);
   }
 
  private:

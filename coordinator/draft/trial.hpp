@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@ namespace sluice::coordinator {
 /// What a program has done with files.
 struct TriedProgram {
   std::set<std::filesystem::path> written, read;  ///< absolute, without symbolic links; opened at least once
-  int status = 0;                                 ///< its exit status; 128 + signal
+  /// how often a file that it has written was closed since it was made anew, where that is more than once
+  std::map<std::filesystem::path, int> closes;
+  int status = 0;  ///< its exit status; 128 + signal
 };
 
 /// Runs a command through files, without Sluice's coupling, and records which files it opens.

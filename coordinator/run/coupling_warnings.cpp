@@ -46,6 +46,7 @@ class CouplingWarnings {
       warn_of_unused_rule(rule);
       warn_of_missing_files(rule);
       for (const std::string& reader : workflow_.files[rule].readers) warn_of_reader(rule, reader);
+      for (const runtime::PartlyRead& read : report_.rules[rule].partly_read) warn_of_part(rule, read);
     }
     for (const OrdinaryFile& file : report_.ordinary_files) {
       if (file.rule < workflow_.files.size()) warn_of_outsider(file);
@@ -193,6 +194,27 @@ class CouplingWarnings {
       }
     }
     return {};
+  }
+
+  /// A reader may want no more, so this is no failure.
+  void warn_of_part(std::uint32_t index, const runtime::PartlyRead& read) {
+    const FileRule& rule = workflow_.files[index];
+    if (outcome_.interrupted_by != 0 || is_told(rule.family, "part " + ensemble_of(read.reader))) return;
+    std::string text = "'" + read.reader + "' has read only a part of '" + read.name + "'";
+    if (read.files > 1) text += " and " + format_count(read.files - 1, "more file");
+    text += ": its writer " + rule.writer + " has gone on in it afterwards";
+    if (read.closes > 0) text += ", and has closed it " + std::to_string(read.closes) + " times in all";
+    text += ". If '" + read.reader + "' wants the whole, ";
+    const std::string place = " to the rule '" + rule.pattern + "' (" + place_of(workflow_, rule) + ")";
+    if (read.is_by_puts) {
+      text += "give it 'start: when-done', or let " + rule.writer + " keep the file open";
+    } else if (read.closes > 0) {
+      text += "add 'publish: close:" + std::to_string(read.closes) + "'" + place +
+              ", or 'publish: exit' where that number changes";
+    } else {
+      text += "add 'publish: exit'" + place;
+    }
+    warnings_.push_back(text);
   }
 
   void warn_of_outsider(const OrdinaryFile& file) {

@@ -46,6 +46,7 @@ void GroupOutcomes::give_step(Group& group, Step& step) {
   step.readers.push_back(&group);
   group.seen_publication = step.publications;
   parts_.sequences.note_taken(step, group);
+  if (!group.is_look) parts_.continued.note_taken(step, group.component->name);
   Step* const before = parts_.sequences.before(step);
   parts_.retention.review(step);
   if (before != nullptr) parts_.retention.review(*before);

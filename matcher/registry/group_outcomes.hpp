@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "continued_files.hpp"
 #include "drains.hpp"
 #include "group_table.hpp"
 #include "retention.hpp"
@@ -20,6 +21,7 @@ class GroupOutcomes {
     Retention& retention;
     GroupTable& groups;
     StepSequences& sequences;
+    ContinuedFiles& continued;
   };
   explicit GroupOutcomes(const Parts& parts) : parts_(parts) {}
 

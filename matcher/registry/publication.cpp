@@ -25,6 +25,7 @@ FileUse Publication::note_closed(GroupMembership writer, PublishRequest&& reques
   if (step.state == StepState::in_progress) {
     step.record_count = std::max({step.record_count, request.record_count, request.pattern.records_end});
     step.file_bytes = request.file_bytes;
+    step.closes = request.closes;
     log == nullptr ? step.packed->close(rank, request) : close(*log, std::move(request));
   }
   parts_.datasets.count(step.key, group->component->name, use.counters);
@@ -124,6 +125,7 @@ void Publication::complete(Step& step) {
   std::erase(dataset.in_progress, &step);
   if (parts_.rules.of(step.key).is_drained())
     keep(step);  // first: the older step need not be drained, and may be erased
+  parts_.continued.note_published(step, dataset);
   number(step);
   dataset.is_recycled = false;
   forget_replaced(step);

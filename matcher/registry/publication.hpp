@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "continued_files.hpp"
 #include "drains.hpp"
 #include "file_uses.hpp"
 #include "job_book.hpp"
@@ -31,6 +32,7 @@ class Publication {
     PublishedFiles& published;
     JobBook& jobs;
     StepSequences& sequences;
+    ContinuedFiles& continued;
   };
   explicit Publication(const Parts& parts) : parts_(parts) {}
 

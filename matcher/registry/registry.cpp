@@ -595,6 +595,7 @@ StatusReport Registry::status() const {
   }
   parts_->uses.report(report);
   parts_->sequences.report(report.rules);
+  parts_->continued.report(report.rules);
   parts_->logs.report(report);
   report.drain_failures = parts_->drains.failures();
   for (const auto& [name, component] : parts_->processes.components()) {

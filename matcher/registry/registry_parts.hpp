@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "burst_logs.hpp"
+#include "continued_files.hpp"
 #include "copies.hpp"
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
@@ -59,6 +60,7 @@ struct Registry::Parts {
   PublishedFiles published;
   JobBook jobs;
   StepSequences sequences;
+  ContinuedFiles continued;
   ReaderBook readers;
   FileUses uses;
   FileChanges changes;

@@ -30,10 +30,12 @@ struct PassedBy {
 struct Dataset {
   Step* newest = nullptr;  ///< the newest published step
   std::vector<Step*> in_progress;
-  bool is_recycled = false;         ///< the newest step was consumed and its memory reclaimed
-  Claim claim = Claim::none;        ///< the claim on the newest step when its memory was reclaimed
-  std::uint64_t number = 0;         ///< Step::number of the newest step whose memory was reclaimed
-  std::vector<PassedBy> passed_by;  ///< the readers of that step
+  bool is_recycled = false;           ///< the newest step was consumed and its memory reclaimed
+  Claim claim = Claim::none;          ///< the claim on the newest step when its memory was reclaimed
+  std::uint64_t number = 0;           ///< Step::number of the newest step whose memory was reclaimed
+  std::vector<PassedBy> passed_by;    ///< the readers of that step
+  std::vector<std::size_t> taken_by;  ///< the readers that had opened it, by their index in the rule
+  std::uint32_t closes = 0;           ///< of the newest step's file since it was new
   std::uint32_t steps_published = 0;
   std::uint32_t writer_restarts = 0;  ///< Component::restarts of the writer at the last publication
   std::uint64_t published_at_ms = 0;  ///< when the last step was published

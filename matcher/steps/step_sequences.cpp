@@ -112,8 +112,10 @@ void StepSequences::erase(const Step& step, Dataset& dataset) {
   found->second.unread.erase(step.number);
   dataset.number = step.number;
   dataset.passed_by.clear();
+  dataset.taken_by.clear();
   for (std::size_t i = 0; i < step.read_by.size(); ++i) {
     const ReaderRecord& record = step.read_by[i];
+    if (record.is_taken) dataset.taken_by.push_back(i);
     if (record.is_passed && !record.is_taken) dataset.passed_by.push_back({i, record.is_skipped});
   }
 }

@@ -98,8 +98,11 @@ void fields(auto& a, Is<matcher::RuleTotals> auto& m) {
 void fields(auto& a, Is<matcher::ReaderStatus> auto& m) {
   a(m.reader, m.taken, m.skipped, m.missed);
 }
+void fields(auto& a, Is<matcher::PartlyRead> auto& m) {
+  a(m.reader, m.files, m.name, m.closes, m.is_by_puts);
+}
 void fields(auto& a, Is<matcher::RuleStatus> auto& m) {
-  a(m.users, m.published_for_ms, m.readers);
+  a(m.users, m.published_for_ms, m.readers, m.partly_read);
 }
 void fields(auto& a, Is<matcher::SilentMatcher> auto& m) {
   a(m.rank, m.node, m.host, m.process, m.silence_ms);
@@ -170,7 +173,8 @@ void fields(auto& a, Is<matcher::AccessTimes> auto& m) {
   a(m.puts, m.gets);
 }
 void fields(auto& a, Is<PublishRequest> auto& m) {
-  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times, m.extent);
+  a(m.step, m.record_count, m.counters, m.pattern, m.ranges, m.position, m.file_bytes, m.times, m.extent,
+    m.closes);
 }
 void fields(auto& a, Is<matcher::SyncPoint> auto& m) {
   a(m.position, m.record_count, m.requests);

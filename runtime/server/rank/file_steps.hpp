@@ -43,7 +43,7 @@ class FileSteps {
   /// puts; `then` is called later. Then the step can be published.
   void fill(FileId file, Contents contents, Filled then);
   /// Publishes the step, and ends the connection. Readers may be served within the call.
-  void publish(FileId file, std::uint64_t bytes);
+  void publish(FileId file, std::uint64_t bytes, std::uint32_t closes);
   /// Ends the connection without a step, which is discarded if there is one. Nothing is called any more for
   /// the file. The request's step is not used.
   void discard(FileId file, const Discard& request);

@@ -47,6 +47,7 @@ struct WrittenFiles::Place {
   std::vector<std::function<void()>> waiting = {};  ///< until it is known whether it has been closed
   /// The paths of the same file, this one included; null: it has no other. Shared by their places.
   std::shared_ptr<std::set<std::string>> links = {};
+  std::uint32_t closes = 0;  ///< of what has the name, since it was new, before `file`
 };
 
 }  // namespace sluice::runtime

@@ -183,6 +183,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
   const bool goes_on = (request.flags & O_TRUNC) == 0;
+  if (!goes_on) place.closes = 0;
   const bool has_base = goes_on && (!request.is_in_place || open.is_put_in_place);
   const SharedFile own = has_base && !open.has_looked ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
@@ -435,10 +436,12 @@ void WrittenFiles::publish_later(File& file) {
 /// file all the time.
 void WrittenFiles::note_continued(const File& file) {
   if (file.closes_wanted != 1 || !continued_.insert(file.key.rule).second) return;
-  base_.log.event(
-      file.component() + " has gone on in '" + file.path +
-      "', which was published when it was closed before: readers may have taken that for the whole "
-      "file. If they should wait, give the rule 'publish: exit', or 'publish: close:N'");
+  const std::string closes = std::to_string(places_.at(file.path).closes + file.closes);
+  base_.log.event(file.component() + " has gone on in '" + file.path +
+                  "', which was published when it was closed before, and has closed it " + closes +
+                  " times now: readers may have taken a part for the whole file. If they should wait, give "
+                  "the rule 'publish: close:" +
+                  closes + "' if it closes each file so often, or 'publish: exit'");
 }
 
 /// Programs that read by the C library may know better, so the file is published all the same. Whoever looks
@@ -523,6 +526,7 @@ void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcom
 void WrittenFiles::complete(const File& file) {
   const FileId id = file.id;
   const std::uint64_t size = file.size;
+  const std::uint32_t closes = places_.at(file.path).closes + file.closes;
   if (file.bytes.is_in_place) {
     places_.at(file.path).step = 0;
   } else {
@@ -532,7 +536,7 @@ void WrittenFiles::complete(const File& file) {
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
   const File ended = take_out(id);
-  steps_.publish(id, size);
+  steps_.publish(id, size, closes);
   publish_other_names(ended);
   settle(ended, {});
 }
@@ -572,7 +576,10 @@ void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::st
 WrittenFiles::File WrittenFiles::take_out(FileId id) {
   writers_.remove(id);
   auto ended = files_.extract(id);
-  for (const std::string& path : names_of(ended.mapped())) places_.at(path).file = 0;
+  for (const std::string& path : names_of(ended.mapped())) {
+    places_.at(path).file = 0;
+    places_.at(path).closes += ended.mapped().closes;
+  }
   return std::move(ended.mapped());
 }
 

@@ -34,7 +34,8 @@ StatusReport some_report() {
   report.bytes_spilled = 101;
   report.bytes_spilled_ever = 102;
   report.datasets.back().steps_lost = 2;
-  report.rules = {{{"model", "analysis"}, 5, {{"analysis", 6, 7, 8}}}, {}};
+  report.rules = {{{"model", "analysis"}, 5, {{"analysis", 6, 7, 8}}, {{"analysis", 2, "a.nc", 3, true}}},
+                  {}};
   report.connected = {"model"};
   report.ordinary_files = {{1, "/place/a.nc", true, 6, "plot"}};
   report.kept_logs = {{"a.nc", "/logs"}};
@@ -248,7 +249,8 @@ void for_every_message(Use use) {
                      {2, 64},
                      {},
                      {},
-                     {true, 5, {{1, 2, 3}}}});
+                     {true, 5, {{1, 2, 3}}},
+                     7});
   use(SyncRequest{9, {}});
   use(PutNotice{9});
   use(LogNotice{"/logs/a.meta", true});

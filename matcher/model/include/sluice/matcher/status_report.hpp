@@ -69,11 +69,21 @@ struct ReaderStatus {
   std::uint64_t missed = 0;   ///< neither
 };
 
+/// A reader that opened files, and did not open them again after their writer had gone on in them.
+struct PartlyRead {
+  std::string reader;
+  std::uint64_t files = 0;
+  std::string name;          ///< one of them, as messages show it
+  std::uint32_t closes = 0;  ///< how often its writer has closed each of them; 0: the numbers differ
+  bool is_by_puts = false;   ///< its writer used PnetCDF
+};
+
 /// The components that have used the files of a rule.
 struct RuleStatus {
   std::vector<std::string> users;      ///< components that have asked for a file of the rule
   std::uint64_t published_for_ms = 0;  ///< time since the first file was published; 0: no file was published
   std::vector<ReaderStatus> readers = {};  ///< in the rule's order
+  std::vector<PartlyRead> partly_read = {};
 };
 
 /// A file whose burst-buffer logs wait for `sluice recover`.

@@ -127,7 +127,8 @@ struct PublishRequest {
   TablePosition position = {};  ///< the end of its request table
   std::optional<std::uint64_t> file_bytes = {};  ///< the step was written as a file of that size
   AccessTimes times = {};
-  LogExtent extent = {};  ///< of the requests
+  LogExtent extent = {};     ///< of the requests
+  std::uint32_t closes = 1;  ///< how often the file has been closed since it was new, as far as is known
 };
 
 /// The process has finished reading (close).

@@ -191,6 +191,7 @@ struct Step {
   bool goes_to_disk = false;         ///< it was begun when the queue was full (when-full: spill)
   bool is_in_files = false;          ///< the data is in files: no log segments, no control block, no header
   bool is_new = false;               ///< it does not begin with what was there before
+  std::uint32_t closes = 1;          ///< PublishRequest::closes
   bool takes_over = false;  ///< others have written the same file meanwhile, and left it to this step
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;

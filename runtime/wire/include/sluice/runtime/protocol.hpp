@@ -128,6 +128,7 @@ using matcher::MatcherStatus;
 using matcher::Member;
 using matcher::OpenRequest;
 using matcher::OrdinaryFile;
+using matcher::PartlyRead;
 using matcher::PublishAt;
 using matcher::PublishedFile;
 using matcher::PublishRequest;
