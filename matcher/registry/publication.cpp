@@ -135,6 +135,7 @@ void Publication::complete(Step& step) {
   parts_.names.note_published(step.key);
   parts_.published.note_published(step);
   parts_.answers.published(step);
+  parts_.kept.note_published(step);
   for (const std::string& component : parts_.jobs.note_published(step))
     parts_.answers.job_wanted(component, step);
   shorten_queue(step.key);

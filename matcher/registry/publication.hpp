@@ -7,6 +7,7 @@
 #include "drains.hpp"
 #include "file_uses.hpp"
 #include "job_book.hpp"
+#include "kept_variables.hpp"
 #include "memory_waits.hpp"
 #include "published_files.hpp"
 #include "retention.hpp"
@@ -33,6 +34,7 @@ class Publication {
     JobBook& jobs;
     StepSequences& sequences;
     ContinuedFiles& continued;
+    KeptVariables& kept;
   };
   explicit Publication(const Parts& parts) : parts_(parts) {}
 

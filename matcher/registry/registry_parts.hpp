@@ -17,6 +17,7 @@
 #include "group_table.hpp"
 #include "hopeless_waits.hpp"
 #include "job_book.hpp"
+#include "kept_variables.hpp"
 #include "looks.hpp"
 #include "memberships.hpp"
 #include "memory_waits.hpp"
@@ -61,6 +62,7 @@ struct Registry::Parts {
   JobBook jobs;
   StepSequences sequences;
   ContinuedFiles continued;
+  KeptVariables kept;
   ReaderBook readers;
   FileUses uses;
   FileChanges changes;
