@@ -80,8 +80,8 @@ void KeptVariables::note_published(const Step& step) {
   if (rule.keep.variables.empty()) return;
   const auto [known, is_first] = looked_.try_emplace(step.key.rule);
   Looked& looked = known->second;
-  if (!is_first && looked.structure == step.structure) return;
-  looked.structure = step.structure;
+  if (!is_first && looked.header == step.header) return;
+  looked.header = step.header;
   if (step.version == 0 || step.is_in_files) {
     if (is_first)
       answers_.event(

@@ -1,7 +1,9 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "dataset_names.hpp"
 #include "file_rules.hpp"
@@ -21,7 +23,7 @@ class KeptVariables {
 
  private:
   struct Looked {
-    Fingerprint structure;  ///< of the last step that was looked at
+    std::vector<std::byte> header;  ///< of the last step that was looked at
     bool has_told_of_none = false;
   };
   void compare(const Step& step, const formats::Header& header, Looked& looked, bool is_first);

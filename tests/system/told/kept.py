@@ -49,7 +49,9 @@ def empty():
     expect("'a.nc' has no" not in told and "'c.nc' has no" not in told, "told of others")
     told = run(first, "[temp]")
     expect("'a.nc' has no variable 'temp'. It has the variable T." in told and "the file that is kept has no data" in told, "the first file")
-    told = run("ncgen -o a.nc empty.cdl" if not open("empty.cdl", "w").write("netcdf a { }") else "", "[T]")
+    with open("empty.cdl", "w") as file:
+        file.write("netcdf a { }")
+    told = run("ncgen -o a.nc empty.cdl", "[T]")
     expect("It has no variables." in told, "a file without variables")
 
 
