@@ -34,8 +34,8 @@ bool is_being_written(const std::string& path) noexcept {
 
 Recorded how_written(const std::string& path, int flags, bool is_by_mpi_io) noexcept {
   struct stat facts {};
-  const bool is_there = ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-  if (!is_there || (flags & O_TRUNC) != 0) return Recorded::written_anew;
+  if (::stat(path.c_str(), &facts) != 0) return Recorded::made;
+  if (!S_ISREG(facts.st_mode) || (flags & O_TRUNC) != 0) return Recorded::written_anew;
   return is_by_mpi_io || is_being_written(path) ? Recorded::joined : Recorded::gone_on_with;
 }
 

@@ -7,7 +7,8 @@ namespace sluice::files {
 /// SLUICE_RECORD names gets a line for each open, "r PATH" for example, with absolute paths. The letter:
 enum class Recorded : char {
   read = 'r',
-  written_anew = 'w',  ///< also a name that another file gets by a rename
+  made = 'n',          ///< a name that is not there yet; also one that another file gets by a rename
+  written_anew = 'w',  ///< the same, where there is such a file
   gone_on_with = 'a',  ///< a file that is there, that keeps its contents, and that nobody is writing
   joined = 'j',        ///< the same, but it is being written
 };

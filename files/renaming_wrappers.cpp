@@ -413,7 +413,7 @@ int rename_any(const Renamed& renamed, const Rename& rename) noexcept {
   const auto [from, to] = std::pair(renamed.from, renamed.to);
   if (from.text == nullptr || to.text == nullptr) return rename();
   if (sluice::files::is_recording())
-    sluice::files::record_open(to.directory, to.text, sluice::files::Recorded::written_anew);
+    sluice::files::record_open_for_writing(to.directory, to.text, O_TRUNC, false);
   if (!sluice::files::may_list_coupled() || renamed.has(RENAME_WHITEOUT)) return rename();
   try {
     if (may_be_coupled(from.text) && is_link(from.directory, from.text)) return rename_link(renamed, rename);

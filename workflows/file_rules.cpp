@@ -69,6 +69,11 @@ class RuleReader {
     if (!pattern) return;
     read.rule.pattern = *pattern;
     read.rule.position = value->position;
+    if (*pattern == path_placeholder)
+      return reader_.findings().mistake(
+          value->position, value->what +
+                               " is still ???: write which files the writer writes and the readers "
+                               "read, as in out_*.nc. 'sluice init --trial' finds it out");
     if (has_wrong_instance(*pattern)) return;  // expand_rule() tells
     auto parsed = parse_glob(with_instance(*pattern, 0));
     if (const auto* problem = std::get_if<GlobProblem>(&parsed)) {

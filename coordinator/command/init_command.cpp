@@ -28,6 +28,7 @@ struct InitOptions {
   std::filesystem::path flow;
   bool is_forced = false;
   bool tries = false;
+  bool removes = false;
 };
 
 /// Nothing when there is nothing more to do; `status` says how it went.
@@ -35,6 +36,8 @@ std::optional<InitOptions> read_init_options(const Arguments& arguments, int& st
   program_options::options_description options("Options");
   auto add = options.add_options();
   add("trial,t", "run the commands one after the other, through files, to find out which files they share");
+  add("remove,r",
+      "with --trial: remove the files that the trial has made and that a run passes through memory");
   add("output,o", program_options::value<std::string>()->value_name("FLOW.yaml")->default_value("flow.yaml"),
       "the workflow file to write");
   add("force,f", "replace FLOW.yaml where it exists");
@@ -62,6 +65,8 @@ std::optional<InitOptions> read_init_options(const Arguments& arguments, int& st
     line.flow = values["output"].as<std::string>();
     line.is_forced = values.count("force") != 0;
     line.tries = values.count("trial") != 0;
+    line.removes = values.count("remove") != 0;
+    if (line.removes && !line.tries) throw program_options::error("--remove has no effect without --trial");
     return line;
   } catch (const program_options::error& error) {
     std::cerr << "sluice init: " << error.what()
@@ -122,11 +127,49 @@ std::optional<std::vector<TriedProgram>> try_all(const std::vector<DraftComponen
   return tried;
 }
 
-/// Without a trial, a rule to be filled in: the first program writes.
-std::vector<DraftRule> guess_rules(const std::vector<DraftComponent>& components) {
-  DraftRule rule{"*.nc", 0, {}, {}};
-  for (std::size_t i = 1; i < components.size(); ++i) rule.readers.push_back(i);
-  return rule.readers.empty() ? std::vector<DraftRule>() : std::vector{rule};
+/// What the trial has made and the rules cover: no run writes it.
+std::vector<std::filesystem::path> left_files(const std::vector<TriedProgram>& tried,
+                                              const std::vector<DraftRule>& rules,
+                                              const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> left;
+  for (const DraftRule& rule : rules) {
+    for (const std::vector<std::string>* const names : {&rule.files, &rule.unread})
+      for (const std::string& name : *names)
+        if (tried[rule.writer].made.contains((directory / name).lexically_normal())) left.emplace_back(name);
+  }
+  return left;
+}
+
+void tell_left(const std::vector<std::filesystem::path>& left, bool removes) {
+  if (left.empty()) return;
+  constexpr std::size_t most_named = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left.size(), most_named); ++i)
+    names += (i == 0 ? "" : ", ") + left[i].string();
+  if (left.size() > most_named) names += " and " + std::to_string(left.size() - most_named) + " more";
+  const std::string what = format_count(left.size(), "file") + " of the trial that the rules cover: " + names;
+  if (!removes) {
+    std::cout << "sluice init: the trial has left " << what
+              << "\nA run passes them through memory and leaves old ones as they are: remove them, or let "
+                 "'sluice init --trial --remove' do so.\n";
+    return;
+  }
+  for (const std::filesystem::path& file : left) {
+    std::error_code error;
+    std::filesystem::remove(file, error);
+    if (error)
+      std::cerr << "sluice init: '" << file.string() << "' could not be removed: " << error.message() << '\n';
+  }
+  std::cout << "sluice init: removed " << what << '\n';
+}
+
+void tell_shared_changes(const std::vector<TriedProgram>& tried, const std::filesystem::path& directory) {
+  for (const std::filesystem::path& file : find_shared_changes(tried))
+    std::cerr
+        << "sluice init: '" << file.lexically_relative(directory).string()
+        << "' was changed by several of the programs, so no rule covers it: a component that only reads "
+           "a file cannot change it. Let each program write a file of its own, or make one component of "
+           "them\n";
 }
 
 }  // namespace
@@ -138,7 +181,9 @@ int init_command(const Arguments& arguments) {
   Environment environment = current_environment();
   const auto components = read_components(*line, environment);
   if (!components) return status_mistake;
-  std::vector<DraftRule> rules = guess_rules(*components);
+  const std::filesystem::path directory = std::filesystem::canonical(std::filesystem::current_path());
+  std::vector<DraftRule> rules = guess_rules(*components, directory);
+  std::vector<std::filesystem::path> left;
   if (line->tries) {
     const Installation installation = find_installation();
     if (installation.files_library.empty()) {
@@ -149,15 +194,19 @@ int init_command(const Arguments& arguments) {
     remove_surrounding_job(environment);
     const auto tried = try_all(*components, environment, installation);
     if (!tried) return status_mistake;
-    rules = find_rules(*tried, std::filesystem::canonical(std::filesystem::current_path()));
+    rules = find_rules(*tried, directory);
+    left = left_files(*tried, rules, directory);
+    tell_shared_changes(*tried, directory);
   }
   status = write_flow({"init", line->flow, line->is_forced}, write_draft(*components, rules, line->tries));
   if (status != status_ok) return status;
   const std::string flow = line->flow.string();
   std::cout << "sluice init: wrote " << flow << " with " << format_count(components->size(), "component")
             << " and " << format_count(rules.size(), "file rule");
-  if (!line->tries) std::cout << "; name in it which files are exchanged";
-  std::cout << "\nnext: sluice check " << flow << '\n';
+  if (!line->tries) std::cout << "; see in it which files are exchanged";
+  std::cout << '\n';
+  tell_left(left, line->removes);
+  std::cout << "next: sluice check " << flow << '\n';
   return status_ok;
 }
 

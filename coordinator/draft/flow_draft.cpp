@@ -5,10 +5,13 @@
 #include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "format.hpp"
+#include "sluice/runtime/rules.hpp"
+#include "sluice/workflows/workflow.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -54,39 +57,64 @@ std::string literal(const std::string& text) {
   return result;
 }
 
-/// One pattern for names whose texts are the same: '*' where numbers differ.
-std::string pattern_of(const std::vector<std::vector<std::string>>& names) {
+/// How a pattern stands for numbers that differ, from wide to narrow.
+enum class Numbers { any_text, begin_with_digit, same_width };
+
+std::string wildcard(const std::vector<std::vector<std::string>>& names, std::size_t part, Numbers numbers) {
+  constexpr const char* digit = "[0-9]";
+  if (numbers == Numbers::any_text) return "*";
+  const std::size_t width = names.front()[part].size();
+  const auto has_width = [&](const auto& name) { return name[part].size() == width; };
+  std::string digits = digit;
+  if (numbers == Numbers::begin_with_digit || !std::ranges::all_of(names, has_width)) return digits + "*";
+  for (std::size_t i = 1; i < width; ++i) digits += digit;
+  return digits;
+}
+
+/// One pattern for names whose texts are the same.
+std::string pattern_of(const std::vector<std::vector<std::string>>& names, Numbers numbers) {
   std::string pattern;
   for (std::size_t i = 0; i < names.front().size(); ++i) {
     const auto is_same = [&](const auto& name) { return name[i] == names.front()[i]; };
-    pattern += std::ranges::all_of(names, is_same) ? literal(names.front()[i]) : "*";
+    pattern += std::ranges::all_of(names, is_same) ? literal(names.front()[i]) : wildcard(names, i, numbers);
   }
   return pattern;
 }
 
-/// Files with one key go by one rule: the same writer, readers, directory, and texts of the name.
+using Paths = std::vector<std::filesystem::path>;
+
+/// Files with one key go by one rule: the same writer, directory, and texts of the name.
 struct Key {
   std::size_t writer = 0;
-  std::vector<std::size_t> readers;
-  std::string directory;
+  std::filesystem::path directory;
   std::vector<std::string> texts;
   auto operator<=>(const Key&) const = default;
 };
 
-std::optional<Key> key_of(const std::filesystem::path& file, const std::vector<TriedProgram>& tried,
-                          const std::filesystem::path& directory) {
-  Key key;
+bool has_changed(const TriedProgram& program, const std::filesystem::path& file, const TriedProgram& writer) {
+  const auto after = program.modified_ns.find(file), before = writer.modified_ns.find(file);
+  return after != program.modified_ns.end() && before != writer.modified_ns.end() &&
+         after->second != before->second;
+}
+
+std::vector<std::size_t> readers_of(const std::filesystem::path& file, std::size_t writer,
+                                    const std::vector<TriedProgram>& tried) {
+  std::vector<std::size_t> readers;
+  for (std::size_t i = 0; i < tried.size(); ++i)
+    if (i != writer && tried[i].read.contains(file)) readers.push_back(i);
+  return readers;
+}
+
+/// Nothing for files that are not exchanged, and for those that several programs change.
+std::optional<Key> key_of(const std::filesystem::path& file, const std::vector<TriedProgram>& tried) {
   const auto writes = [&](const TriedProgram& program) { return program.written.contains(file); };
   const auto writer = std::ranges::find_if(tried, writes);
   if (writer == tried.end()) return std::nullopt;
-  key.writer = static_cast<std::size_t>(writer - tried.begin());
-  for (std::size_t i = 0; i < tried.size(); ++i) {
-    if (i != key.writer && tried[i].read.contains(file)) key.readers.push_back(i);
-  }
-  if (key.readers.empty()) return std::nullopt;
-  key.directory = file.parent_path().lexically_relative(directory).string();
-  if (key.directory == ".") key.directory.clear();
-  key.texts = parts_of(file.filename().string());
+  Key key{static_cast<std::size_t>(writer - tried.begin()), file.parent_path(),
+          parts_of(file.filename().string())};
+  if (readers_of(file, key.writer, tried).empty()) return std::nullopt;
+  const auto changes = [&](const TriedProgram& program) { return has_changed(program, file, *writer); };
+  if (std::ranges::any_of(tried, changes)) return std::nullopt;
   for (std::size_t i = 1; i < key.texts.size(); i += 2) key.texts[i].clear();
   return key;
 }
@@ -101,11 +129,109 @@ int closes_of(const std::vector<std::filesystem::path>& files, const TriedProgra
   return std::ranges::all_of(files, is_same) ? first : 0;
 }
 
-/// A pattern is compared with the last parts of a path, so what is above the workflow's directory is left
-/// out.
-std::string below(std::string directory) {
-  while (directory.starts_with("../")) directory.erase(0, 3);
-  return directory == ".." || directory.empty() ? "" : literal(directory) + "/";
+/// The last `parts` parts of a directory, as the beginning of a pattern.
+std::string last_parts(const std::filesystem::path& directory, std::size_t parts) {
+  const std::vector<std::filesystem::path> all(directory.begin(), directory.end());
+  std::string text;
+  for (std::size_t i = all.size() - std::min(parts, all.size()); i < all.size(); ++i)
+    if (all[i] != "/") text += literal(all[i].string()) + "/";
+  return text;
+}
+
+/// What is above the workflow's directory is left out.
+std::size_t parts_below(const std::filesystem::path& directory, const std::filesystem::path& workflow) {
+  const std::filesystem::path below = directory.lexically_relative(workflow);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(below, [](const auto& part) { return part != "." && part != ".."; }));
+}
+
+/// Makes the rules of a trial. A rule covers what its writer has written, and nothing that another program
+/// writes or that is from elsewhere: a reader may change no file that a rule covers.
+class RuleFinder {
+ public:
+  RuleFinder(const std::vector<TriedProgram>& tried, std::filesystem::path directory)
+      : tried_(tried), directory_(std::move(directory)) {
+    for (const TriedProgram& program : tried_) {
+      all_.insert(program.written.begin(), program.written.end());
+      all_.insert(program.read.begin(), program.read.end());
+    }
+  }
+
+  std::vector<DraftRule> find() {
+    std::map<Key, Paths> groups;
+    for (const std::filesystem::path& file : all_)
+      if (const auto key = key_of(file, tried_)) groups[*key].push_back(file);
+    for (const auto& [key, files] : groups) add(key, files);
+    return std::move(rules_);
+  }
+
+ private:
+  void add(const Key& key, const Paths& files) {
+    std::vector<std::vector<std::string>> names;
+    for (const std::filesystem::path& file : files) names.push_back(parts_of(file.filename().string()));
+    const std::size_t least = parts_below(key.directory, directory_);
+    const auto most = static_cast<std::size_t>(std::distance(key.directory.begin(), key.directory.end()));
+    for (std::size_t parts = least; parts <= std::max(least, most); ++parts) {
+      for (const Numbers numbers : {Numbers::any_text, Numbers::begin_with_digit, Numbers::same_width}) {
+        const std::string pattern = last_parts(key.directory, parts) + pattern_of(names, numbers);
+        if (!covers_others(pattern, key.writer, files)) return add(key, files, pattern);
+      }
+    }
+    if (files.size() == 1) return;  // the whole path of one file covers no other
+    for (const std::filesystem::path& file : files) add(key, Paths{file});
+  }
+
+  void add(const Key& key, const Paths& files, const std::string& pattern) {
+    DraftRule rule{pattern, key.writer, {}, {}, closes_of(files, tried_[key.writer]), {}};
+    std::set<std::size_t> readers;
+    for (const std::filesystem::path& file : files) {
+      rule.files.push_back(shown(file));
+      for (const std::size_t reader : readers_of(file, key.writer, tried_)) readers.insert(reader);
+    }
+    rule.readers.assign(readers.begin(), readers.end());
+    for (const std::filesystem::path& file : tried_[key.writer].written)
+      if (runtime::match_tail(pattern, file.string()) && std::ranges::find(files, file) == files.end())
+        rule.unread.push_back(shown(file));
+    rules_.push_back(std::move(rule));
+  }
+
+  /// What its writer alone has used is no other file.
+  [[nodiscard]] bool covers_others(const std::string& pattern, std::size_t writer, const Paths& files) const {
+    return std::ranges::any_of(all_, [&](const std::filesystem::path& file) {
+      if (std::ranges::find(files, file) != files.end() || !runtime::match_tail(pattern, file.string()))
+        return false;
+      for (std::size_t i = 0; i < tried_.size(); ++i)
+        if (i != writer && (tried_[i].read.contains(file) || tried_[i].written.contains(file))) return true;
+      return !tried_[writer].written.contains(file);
+    });
+  }
+
+  [[nodiscard]] std::string shown(const std::filesystem::path& file) const {
+    return file.lexically_relative(directory_).string();
+  }
+
+  const std::vector<TriedProgram>& tried_;
+  std::filesystem::path directory_;
+  std::set<std::filesystem::path> all_;
+  std::vector<DraftRule> rules_;
+};
+
+/// Whether a word of a command names files that programs may exchange: data that is not there yet.
+bool may_be_exchanged(const std::string& word, const std::filesystem::path& directory) {
+  constexpr std::array<std::string_view, 10> data{".nc", ".nc3", ".nc4",  ".nc5", ".cdf",
+                                                  ".h5", ".hdf", ".hdf5", ".he5", ".netcdf"};
+  const std::filesystem::path path(word);
+  std::error_code error;
+  return std::ranges::find(data, path.extension().string()) != data.end() && !word.starts_with('-') &&
+         !std::filesystem::exists(directory / path, error);
+}
+
+/// A pattern stands for the last parts of a path.
+std::string pattern_of_word(const std::string& word) {
+  std::string pattern;
+  for (const auto& part : std::filesystem::path(word).lexically_normal().relative_path())
+    if (part != "..") pattern += (pattern.empty() ? "" : "/") + part.string();
+  return pattern;
 }
 
 void write_component(std::ostream& out, const DraftComponent& component) {
@@ -127,6 +253,11 @@ void write_rule(std::ostream& out, const DraftRule& rule, const std::vector<Draf
     for (std::size_t i = 0; i < std::min(rule.files.size(), most_examples); ++i)
       out << (i == 0 ? "" : ", ") << rule.files[i];
     out << (rule.files.size() > most_examples ? ", …\n" : "\n");
+  }
+  if (!rule.unread.empty()) {
+    out << "  # it also covers " << rule.unread.front();
+    if (rule.unread.size() > 1) out << " and " << format_count(rule.unread.size() - 1, "more file");
+    out << ", which nobody read: with 'keep: true' they are on disk after a run\n";
   }
   std::string readers;
   for (const std::size_t reader : rule.readers)
@@ -161,27 +292,41 @@ void name_components(std::vector<DraftComponent>& components) {
 
 std::vector<DraftRule> find_rules(const std::vector<TriedProgram>& tried,
                                   const std::filesystem::path& directory) {
-  std::map<Key, std::vector<std::filesystem::path>> groups;
-  for (const TriedProgram& program : tried) {
-    for (const std::filesystem::path& file : program.written) {
-      if (const auto key = key_of(file, tried, directory)) {
-        auto& files = groups[*key];
-        if (std::ranges::find(files, file) == files.end()) files.push_back(file);
-      }
+  return RuleFinder(tried, directory).find();
+}
+
+std::vector<DraftRule> guess_rules(const std::vector<DraftComponent>& components,
+                                   const std::filesystem::path& directory) {
+  std::map<std::string, DraftRule> rules;  // by the word that names the files
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    for (const std::string& word : components[i].command.program) {
+      if (!may_be_exchanged(word, directory)) continue;
+      DraftRule& rule = rules.try_emplace(word, DraftRule{pattern_of_word(word), i, {}, {}}).first->second;
+      const bool is_known = rule.writer == i || (!rule.readers.empty() && rule.readers.back() == i);
+      if (!is_known) rule.readers.push_back(i);
     }
   }
-  std::vector<DraftRule> rules;
-  for (auto& [key, files] : groups) {
-    DraftRule rule{"", key.writer, key.readers, {}, closes_of(files, tried[key.writer])};
-    std::vector<std::vector<std::string>> names;
-    for (const std::filesystem::path& file : files) {
-      names.push_back(parts_of(file.filename().string()));
-      rule.files.push_back(file.lexically_relative(directory).string());
+  std::vector<DraftRule> found;
+  for (auto& [word, rule] : rules)
+    if (!rule.readers.empty()) found.push_back(std::move(rule));
+  if (!found.empty() || components.size() < 2) return found;
+  DraftRule open{std::string(workflows::path_placeholder), 0, {}, {}};
+  for (std::size_t i = 1; i < components.size(); ++i) open.readers.push_back(i);
+  return {open};
+}
+
+std::vector<std::filesystem::path> find_shared_changes(const std::vector<TriedProgram>& tried) {
+  std::vector<std::filesystem::path> files;
+  for (std::size_t first = 0; first < tried.size(); ++first) {
+    for (const std::filesystem::path& file : tried[first].written) {
+      const auto changes = [&](const TriedProgram& program) {
+        return has_changed(program, file, tried[first]);
+      };
+      const bool is_known = std::ranges::find(files, file) != files.end();
+      if (!is_known && std::ranges::any_of(tried, changes)) files.push_back(file);
     }
-    rule.pattern = below(key.directory) + pattern_of(names);
-    rules.push_back(std::move(rule));
   }
-  return rules;
+  return files;
 }
 
 std::string write_draft(const std::vector<DraftComponent>& components, const std::vector<DraftRule>& rules,
@@ -201,6 +346,10 @@ std::string write_draft(const std::vector<DraftComponent>& components, const std
   out << "# Which component writes files, and which components read them. All other files are ordinary "
          "ones.\n"
       << "files:\n";
+  if (!rules.empty() && rules.front().pattern == workflows::path_placeholder)
+    out << "# Write in place of ??? which files the first program writes and the others read, as in "
+           "out_*.nc: "
+           "no file\n# that a reader writes. 'sluice init --trial' finds it out.\n";
   for (const DraftRule& rule : rules) write_rule(out, rule, components);
   return out.str();
 }

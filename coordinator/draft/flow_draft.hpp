@@ -19,19 +19,29 @@ struct DraftComponent {
 /// Files that one component writes and others read.
 struct DraftRule {
   std::string pattern;
-  std::size_t writer = 0;            ///< index of the component
-  std::vector<std::size_t> readers;  ///< indexes, ascending
-  std::vector<std::string> files;    ///< paths that the pattern stands for, relative to the workflow
-  int closes = 1;                    ///< how often the writer closes each of them; 0: the numbers differ
+  std::size_t writer = 0;                ///< index of the component
+  std::vector<std::size_t> readers;      ///< indexes, ascending
+  std::vector<std::string> files;        ///< paths that the pattern stands for, relative to the workflow
+  int closes = 1;                        ///< how often the writer closes each of them; 0: the numbers differ
+  std::vector<std::string> unread = {};  ///< what the pattern covers as well: files that only the writer used
 };
 
 /// A name for each component, after its program; names that are the same get numbers.
 void name_components(std::vector<DraftComponent>& components);
 
 /// The rules for files that one of the programs has written and another one has read. `tried`: for each
-/// component. `directory`: of the workflow. Numbers that differ in otherwise equal names become '*'.
+/// component. `directory`: of the workflow. Numbers that differ in otherwise equal names become '*', or a
+/// narrower pattern where that covers files that others write, or that the writer has not written.
 [[nodiscard]] std::vector<DraftRule> find_rules(const std::vector<TriedProgram>& tried,
                                                 const std::filesystem::path& directory);
+
+/// Without a trial: the rules for data files that two commands name. If there are none, one rule whose files
+/// are to be filled in.
+[[nodiscard]] std::vector<DraftRule> guess_rules(const std::vector<DraftComponent>& components,
+                                                 const std::filesystem::path& directory);
+
+/// Files that one program has made and another one has changed: no rule can cover them.
+[[nodiscard]] std::vector<std::filesystem::path> find_shared_changes(const std::vector<TriedProgram>& tried);
 
 /// The text of the workflow, with comments. `was_tried`: the rules are those of a trial run.
 [[nodiscard]] std::string write_draft(const std::vector<DraftComponent>& components,

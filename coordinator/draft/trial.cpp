@@ -1,5 +1,6 @@
 #include "trial.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,13 @@
 
 namespace sluice::coordinator {
 namespace {
+
+std::int64_t modification_time_of(const std::filesystem::path& file) {
+  constexpr std::int64_t ns_per_s = 1'000'000'000;
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return 0;
+  return facts.st_mtim.tv_sec * ns_per_s + facts.st_mtim.tv_nsec;
+}
 
 /// The file in which the processes of a program record their opens. The destructor removes it.
 class Record {
@@ -41,10 +49,14 @@ class Record {
       const auto file = std::filesystem::canonical(line.substr(2), error);
       if (error || !std::filesystem::is_regular_file(file, error)) continue;
       (line.front() == 'r' ? program.read : program.written).insert(file);
-      if (line.front() == 'w') anew.insert(file);
-      if (line.front() == 'w') closes[file] = 1;
+      const bool is_made = line.front() == 'n';
+      if (is_made) program.made.insert(file);
+      if (is_made || line.front() == 'w') anew.insert(file);
+      if (is_made || line.front() == 'w') closes[file] = 1;
       if (line.front() == 'a') ++closes[file];
     }
+    for (const std::filesystem::path& file : program.written)
+      program.modified_ns[file] = modification_time_of(file);
     for (const auto& [file, count] : closes)
       if (count > 1 && anew.contains(file)) program.closes.emplace(file, count);
   }

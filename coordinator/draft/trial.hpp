@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,7 +15,9 @@ struct TriedProgram {
   std::set<std::filesystem::path> written, read;  ///< absolute, without symbolic links; opened at least once
   /// how often a file that it has written was closed since it was made anew, where that is more than once
   std::map<std::filesystem::path, int> closes;
-  int status = 0;  ///< its exit status; 128 + signal
+  std::map<std::filesystem::path, std::int64_t> modified_ns;  ///< of what it has written, at its end
+  std::set<std::filesystem::path> made;  ///< of what it has written, what was not there before
+  int status = 0;                        ///< its exit status; 128 + signal
 };
 
 /// Runs a command through files, without Sluice's coupling, and records which files it opens.

@@ -1,10 +1,12 @@
 #include "notes.hpp"
 
+#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "format.hpp"
 #include "launch.hpp"
@@ -18,6 +20,7 @@ using workflows::Component;
 using workflows::FileRule;
 using workflows::Mistake;
 using workflows::Workflow;
+namespace fs = std::filesystem;
 
 /// By component: its name in the workflow file. Members of an ensemble share theirs.
 std::map<std::string, std::string> shown_names(const Workflow& workflow) {
@@ -25,6 +28,20 @@ std::map<std::string, std::string> shown_names(const Workflow& workflow) {
   for (const Component& component : workflow.components)
     names[component.name] = component.ensemble.empty() ? component.name : component.ensemble;
   return names;
+}
+
+/// Relative to the workflow file's directory where it is below that.
+std::string shown_path(const Workflow& workflow, const fs::path& file) {
+  const fs::path relative = file.lexically_relative(fs::absolute(workflow.file).parent_path());
+  return relative.empty() || relative.string().starts_with("..") ? file.string() : relative.string();
+}
+
+/// For glob(): what means something in a pattern is any one character.
+std::string literal_path(const fs::path& path) {
+  std::string text = path.string();
+  std::ranges::replace_if(
+      text, [](char c) { return c == '*' || c == '[' || c == ']' || c == '\\'; }, '?');
+  return text;
 }
 
 void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
@@ -71,6 +88,52 @@ void note_directories(const Workflow& workflow, std::vector<Mistake>& notes) {
   }
 }
 
+/// Files that are there before the run, at places where the components look first for files of the rule.
+std::set<fs::path> old_files_of(const Workflow& workflow, const FileRule& rule) {
+  std::set<fs::path> files;
+  std::set<fs::path> places{fs::absolute(workflow.file).parent_path().lexically_normal()};
+  for (const Component& component : workflow.components) {
+    const bool uses = component.name == rule.writer ||
+                      std::ranges::find(rule.readers, component.name) != rule.readers.end();
+    if (uses) places.insert(component.directory);
+  }
+  const auto parts = std::ranges::count(rule.pattern, '/') + 1;
+  for (fs::path place : places) {
+    for (auto above = 0; above < parts; ++above, place = place.parent_path()) {
+      glob_t found{};
+      if (::glob((literal_path(place) + "/" + rule.pattern).c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+        for (const char* const path : std::span(found.gl_pathv, found.gl_pathc)) {
+          std::error_code error;
+          if (fs::is_regular_file(path, error)) files.insert(path);
+        }
+      ::globfree(&found);
+    }
+  }
+  return files;
+}
+
+/// Where files stay on disk, old ones are replaced.
+void note_old_files(const Workflow& workflow, std::vector<Mistake>& notes) {
+  constexpr std::size_t most_named = 3;
+  std::set<std::string> told;
+  for (const FileRule& rule : workflow.files) {
+    if (rule.is_drained() || matcher::is_in_files(rule.through)) continue;
+    if (!rule.family.empty() && told.contains(rule.family)) continue;
+    const std::set<fs::path> files = old_files_of(workflow, rule);
+    if (files.empty()) continue;
+    if (!rule.family.empty()) told.insert(rule.family);
+    std::string names;
+    std::size_t named = 0;
+    for (const fs::path& file : files)
+      if (named++ < most_named) names += (names.empty() ? "" : ", ") + shown_path(workflow, file);
+    if (files.size() > most_named) names += " and " + std::to_string(files.size() - most_named) + " more";
+    notes.push_back({rule.position, "old files are on the disk under '" + rule.pattern + "': " + names +
+                                        ". A run passes such files through memory and leaves the old ones as "
+                                        "they are. Remove them, unless '" +
+                                        rule.writer + "' begins with them"});
+  }
+}
+
 void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
   const std::uint64_t usable = workflows::usable_memory_bytes();
   if (workflow.memory_bytes > usable) {
@@ -103,6 +166,7 @@ std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& ins
   std::vector<Mistake> notes = find_program_notes(workflow, inspections);
   note_structure(workflow, notes);
   note_directories(workflow, notes);
+  note_old_files(workflow, notes);
   note_resources(workflow, notes);
   std::stable_sort(notes.begin(), notes.end(),
                    [](const Mistake& a, const Mistake& b) { return a.position.line < b.position.line; });

@@ -227,6 +227,9 @@ class CouplingWarnings {
                                                                : "does not name '" + file.component + "'. ");
     const bool is_old = !file.is_written && file.modified_s > 0 && file.modified_s < outcome_.began;
     if (is_old) text += "It read an old file, from " + date_text(file.modified_s) + ". ";
+    if (file.is_written && contains(rule.readers, file.component))
+      text += "A program that looks first whether its output is there (cp, NCO) has waited for it until '" +
+              rule.writer + "' had ended. ";
     text += file.is_written ? "Give the files of '" + file.component + "' another name, or name '" +
                                   file.component + "' as the 'writer'"
                             : "Add '" + file.component + "' to the rule's 'readers'";

@@ -282,6 +282,10 @@ void Opens::refuse_for_good(Group& group) {
   if (advice.empty() && !parts_.uses.has_published(group.key.rule))
     advice = " before it had published any file of '" + parts_.rules.of(group.key).pattern +
              "': look at the output of " + writer + ", or compare 'path' with the names that it writes";
+  if (parts_.uses.has_published(group.key.rule))
+    advice += (advice.ends_with('?') ? " If " : ". If ") + group.component->name +
+              " makes this file itself, give it a name that '" + parts_.rules.of(group.key).pattern +
+              "' does not cover";
   parts_.outcomes.refuse(group, NC_ENOENT, text + advice);
 }
 

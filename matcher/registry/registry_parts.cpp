@@ -46,7 +46,7 @@ Registry::Parts::Parts(RegistryOptions options, SegmentMemory& segments, Registr
       memberships({answers, pools, processes, readers, drains, retention, memory_waits, publication, groups,
                    outcomes, names, history, offers, offer_maker, reads}),
       texts({rules, pools, processes, datasets, names, readers, retention, grants, groups, memory_waits,
-             get_waits, sequences}),
+             get_waits, sequences, uses}),
       views({rules, pools, processes, datasets, readers, gatherings, copies, drains, retention, uses,
              sequences, texts, history}),
       looks(answers, processes),

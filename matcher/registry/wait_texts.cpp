@@ -27,8 +27,22 @@ std::string WaitTexts::of(const Group& group) const {
     case Group::WaitsFor::file:
       break;
   }
-  return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer +
-         parts_.names.elsewhere_text(group.key);
+  return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer + doubt(group);
+}
+
+/// Why the wait for a publication may be a mistake; empty: it is none. Who asks for a name that is not the
+/// next number of those that were published may look whether its own output is there.
+std::string WaitTexts::doubt(const Group& group) const {
+  if (const std::string elsewhere = parts_.names.elsewhere_text(group.key); !elsewhere.empty())
+    return elsewhere;
+  const FileRule& rule = parts_.rules.of(group.key);
+  const Dataset* const dataset = parts_.datasets.find(group.key);
+  if (rule.is_stream || !parts_.uses.has_published(group.key.rule) ||
+      (dataset != nullptr && dataset->is_begun()) || parts_.uses.differs_in_digits(group.key))
+    return {};
+  return " (no file of such a name has been published so far. If " + group.component->name +
+         " makes it itself, and looks first whether it is there, give it a name that '" + rule.pattern +
+         "' does not cover)";
 }
 
 std::string WaitTexts::of(const GetWait& wait) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dataset_names.hpp"
+#include "file_uses.hpp"
 #include "segment_grants.hpp"
 #include "sluice/matcher/run_view.hpp"
 #include "wait_analysis.hpp"
@@ -27,6 +28,7 @@ class WaitTexts {
     const MemoryWaits& memory_waits;
     const GetWaits& get_waits;
     const StepSequences& sequences;
+    const FileUses& uses;
   };
   explicit WaitTexts(const Parts& parts) : parts_(parts) {}
 
@@ -43,6 +45,7 @@ class WaitTexts {
   [[nodiscard]] std::vector<WaitStatus> report(std::uint64_t now) const;
 
  private:
+  [[nodiscard]] std::string doubt(const Group& group) const;
   [[nodiscard]] std::string for_memory(const DatasetKey& key) const;
   [[nodiscard]] std::string for_queue(const DatasetKey& key) const;
   [[nodiscard]] std::string blockers(Medium medium) const;

@@ -54,6 +54,8 @@ struct Dataset {
   [[nodiscard]] bool is_untouched() const noexcept {
     return steps_published + steps_discarded == 0 && in_progress.empty();
   }
+  /// Somebody has written it, or writes it.
+  [[nodiscard]] bool is_begun() const noexcept { return steps_published > 0 || !in_progress.empty(); }
   /// The memory of the newest step has gone, and its file has all of it.
   [[nodiscard]] bool is_only_on_disk() const noexcept {
     return newest == nullptr && is_recycled && !kept_path.empty();

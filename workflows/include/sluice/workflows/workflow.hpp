@@ -116,6 +116,9 @@ using matcher::PartitionKind;  ///< how several matchers share the work: partiti
 using matcher::PublishAt;      ///< when readers see the data of puts: publish
 using matcher::Through;        ///< the medium of the data: through
 
+/// A path that `sluice init` could not find out, and that is to be filled in.
+inline constexpr std::string_view path_placeholder = "???";
+
 /// Files that one component writes and others read.
 struct FileRule : matcher::FileRule {
   Position position{};   ///< position of its pattern
