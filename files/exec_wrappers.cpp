@@ -1,16 +1,36 @@
-// The calls of the C library by which a process goes on as another program. That program may lack this
-// library: a static one, or one with a cleared environment. So the process leaves its files before; a program
-// that has the library tells at its start that it holds them. docs/design/written-files.md.
+// The calls of the C library by which a process goes on as another program, and those by which it loads
+// libraries. docs/design/written-files.md, docs/design/within-programs.md.
+//
+// The other program may lack this library: a static one, or one with a cleared environment. So the process
+// leaves its files before; a program that has the library tells at its start that it holds them.
+//
+// With RTLD_DEEPBIND a library finds the C library before all that is preloaded, and in a namespace of its
+// own (dlmopen) there is nothing else: then its coupled files would be missing without a word. The C library
+// looks at its return address: the RUNPATH of the calling library counts, and its namespace. So its function
+// is jumped to, with the caller's return address, instead of called.
+#include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <exception>
+#include <string>
 
+#include "process_session.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
 
 extern char** environ;
+
+#if defined(__clang__)
+#define SLUICE_JUMPS
+#define SLUICE_JUMP_TO [[clang::musttail]] return
+#else
+#define SLUICE_JUMPS __attribute__((optimize("O2", "optimize-sibling-calls", "no-stack-protector")))
+#define SLUICE_JUMP_TO return
+#endif
 
 namespace {
 
@@ -51,6 +71,46 @@ int exec_list(const char* first, va_list rest, bool has_environment, const ExecA
   arguments[0] = const_cast<char*>(first);
   for (std::size_t i = 1; first != nullptr && i <= count; ++i) arguments[i] = va_arg(rest, char*);
   return exec(arguments, has_environment ? va_arg(rest, char**) : environ);
+}
+
+using Open = void*(const char* file, int mode) noexcept;
+using OpenInNamespace = void*(Lmid_t space, const char* file, int mode) noexcept;
+
+void tell(const char* file, const char* what) noexcept {
+  const int before = errno;
+  const sluice::files::Inside inside;
+  try {
+    sluice::files::ImageSession& session = sluice::files::process_session();
+    if (session.environment().is_coupled())
+      session.complain(std::string(file == nullptr ? "the program" : file) + what);
+  } catch (const std::exception&) {
+    // The matcher is gone: nobody reads its log.
+  }
+  errno = before;
+}
+
+/// The mode without RTLD_DEEPBIND, in a process that has rules.
+__attribute__((noinline)) int bound_mode(const char* file, int mode) noexcept {
+  if ((mode & RTLD_DEEPBIND) == 0 || !sluice::files::may_list_coupled()) return mode;
+  tell(file,
+       " is loaded without RTLD_DEEPBIND, which would hide coupled files from it: its calls find symbols of "
+       "the program first");
+  return mode & ~RTLD_DEEPBIND;
+}
+
+__attribute__((noinline)) int bound_mode(Lmid_t space, const char* file, int mode) noexcept {
+  if (space == LM_ID_BASE) return bound_mode(file, mode);
+  if (sluice::files::may_list_coupled())
+    tell(file, " is loaded into a namespace of its own (dlmopen): it sees files on disk only");
+  return mode;
+}
+
+__attribute__((noinline)) Open* real_open() noexcept {
+  return SLUICE_REAL(dlopen);
+}
+
+__attribute__((noinline)) OpenInNamespace* real_open_in_namespace() noexcept {
+  return SLUICE_REAL(dlmopen);
 }
 
 }  // namespace
@@ -104,6 +164,18 @@ SLUICE_EXPORT int execle(const char* path, const char* argument, ...) noexcept {
     return ::execve(path, arguments, environment);
   };
   SLUICE_EXEC_LIST(true, exec);
+}
+
+SLUICE_EXPORT SLUICE_JUMPS void* dlopen(const char* file, int mode) noexcept {
+  Open* const open = real_open();
+  mode = bound_mode(file, mode);
+  SLUICE_JUMP_TO open(file, mode);
+}
+
+SLUICE_EXPORT SLUICE_JUMPS void* dlmopen(Lmid_t space, const char* file, int mode) noexcept {
+  OpenInNamespace* const open = real_open_in_namespace();
+  mode = bound_mode(space, file, mode);
+  SLUICE_JUMP_TO open(space, file, mode);
 }
 
 }  // extern "C"

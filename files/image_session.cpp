@@ -197,9 +197,17 @@ void ImageSession::change_file(const runtime::ChangeFile& request) {
 }
 
 void ImageSession::tell(const runtime::FileHolder& holder) {
-  if (ask_by_client_library(MessageType::file_holders, runtime::encode(holder))) return;
+  post(MessageType::file_holders, runtime::encode(holder));
+}
+
+void ImageSession::complain(const std::string& text) {
+  post(MessageType::complaint, runtime::encode(runtime::Complaint{runtime::OrdinaryFile::no_rule, text}));
+}
+
+void ImageSession::post(MessageType type, const std::vector<std::byte>& fields) {
+  if (ask_by_client_library(type, fields)) return;
   auto connection = take_connection();
-  connection->socket.send({MessageType::file_holders, 0, runtime::encode(holder)});
+  connection->socket.send({type, 0, fields});
   give_back(std::move(connection));
 }
 

@@ -82,6 +82,8 @@ class ImageSession {
   /// the workflow says to a create.
   [[nodiscard]] runtime::FileDescriptor open_file(const runtime::OpenFile& request);
   void tell(const runtime::FileHolder& holder);
+  /// A line for the event log, once in the run.
+  void complain(const std::string& text);
   /// Throws Error(NC_ENOENT) where this run has none.
   void remove_file(const runtime::Remove& request);
   /// The same; NC_EEXIST where the new name is to be new, and is not.
@@ -118,6 +120,7 @@ class ImageSession {
   [[nodiscard]] runtime::ReceivedMessage exchange(Connection& connection, runtime::MessageType type,
                                                   std::vector<std::byte> fields,
                                                   runtime::MessageType expected);
+  void post(runtime::MessageType type, const std::vector<std::byte>& fields);
   [[nodiscard]] runtime::ReceivedMessage ask(runtime::MessageType type, std::vector<std::byte> fields,
                                              runtime::MessageType expected);
   [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match,

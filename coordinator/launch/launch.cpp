@@ -234,6 +234,28 @@ Environment launch_environment(const Component& component, const LaunchContext& 
   return environment;
 }
 
+namespace {
+
+/// Ranks that a program starts by MPI_Comm_spawn have the environment of Open MPI's daemon, and what mpirun
+/// is told to hand on: by a list, or by options, but not by both.
+void hand_on_to_spawned(LaunchPlan& plan, const Component& component, const Environment& own) {
+  const std::string list_name = "OMPI_MCA_mca_base_env_list";
+  const auto& options = component.launcher_options;
+  if (any_contains(options, "mca_base_env_list")) return;
+  if (std::ranges::find(options, "-x") != options.end()) {
+    for (const auto& [name, value] : own)
+      plan.arguments.insert(plan.arguments.end(), {"-x", name + '=' + value});
+    return;
+  }
+  std::string& list = plan.environment[list_name];
+  for (const auto& [name, value] : own) {
+    const bool is_of_launcher = name != "LD_PRELOAD" && name != "SLUICE_COMPONENT";
+    list += (list.empty() ? "" : ";") + (is_of_launcher ? name : name + '=' + value);
+  }
+}
+
+}  // namespace
+
 LaunchPlan plan_launch(const Workflow& workflow, const Component& component, const LaunchContext& context,
                        const std::filesystem::path& terminals) {
   LaunchPlan plan;
@@ -267,6 +289,8 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
   if (plan.by_launcher) {
     // `env` sets them for the ranks, so that no library is preloaded into the launcher
     plan.arguments = launcher_arguments(workflow, component, plan.environment, behind);
+    if (launcher_of(workflow, component).kind == Launcher::Kind::mpirun)
+      hand_on_to_spawned(plan, component, own);
     std::vector<std::string> rank_command{"env"};
     for (std::string& variable : as_strings(own)) rank_command.push_back(std::move(variable));
     if (!terminals.empty()) rank_command = redirected_to_terminal(terminals, std::move(rank_command));

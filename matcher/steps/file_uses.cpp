@@ -66,8 +66,12 @@ void FileUses::note_ordinary_file(const std::string& component, OrdinaryFile fil
 }
 
 void FileUses::note_complaint(const std::string& component, std::uint32_t rule, const std::string& text) {
-  (void)rules_.of({rule, {}});
-  if (complaints_.insert({component, rule}).second) answers_.event(component + ": " + text);
+  constexpr std::size_t most_complaints = 1000;
+  const bool has_rule = rule != OrdinaryFile::no_rule;
+  if (has_rule) (void)rules_.of({rule, {}});
+  if (complaints_.size() >= most_complaints) return;
+  if (complaints_.insert({component, rule, has_rule ? "" : text}).second)
+    answers_.event(component + ": " + text);
 }
 
 std::string FileUses::near_miss_text(const DatasetKey& key) const {

@@ -34,6 +34,7 @@ class FileUses {
     return own_files_.contains({component, key});
   }
   /// The component cannot use a file of the rule. Only its first such text for a rule becomes an event.
+  /// OrdinaryFile::no_rule: it concerns the component as a whole; each text becomes one event.
   void note_complaint(const std::string& component, std::uint32_t rule, const std::string& text);
 
   /// For a component that asks for a file that will not come: names the file that it may have meant; empty:
@@ -63,7 +64,13 @@ class FileUses {
   const std::function<std::uint64_t()>& now_ms_;
   std::vector<RuleUse> rule_uses_;
   std::vector<OrdinaryFile> ordinary_files_;
-  std::set<std::pair<std::string, std::uint32_t>> complaints_;  ///< by component and rule
+  struct Complaint {
+    std::string component;
+    std::uint32_t rule = 0;
+    std::string text;  ///< empty where it is of a rule
+    auto operator<=>(const Complaint&) const = default;
+  };
+  std::set<Complaint> complaints_;
 };
 
 }  // namespace sluice::matcher

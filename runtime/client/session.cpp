@@ -377,7 +377,7 @@ Session::Image Session::image(const ImageRequest& request) {
 }
 
 ReceivedMessage Session::ask_about_file(MessageType type, std::vector<std::byte> fields) {
-  if (type != MessageType::file_holders)
+  if (type != MessageType::file_holders && type != MessageType::complaint)
     return exchange(type, std::move(fields),
                     type == MessageType::open_file ? MessageType::file_opened : MessageType::done);
   post(type, std::move(fields));

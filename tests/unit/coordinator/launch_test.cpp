@@ -93,6 +93,20 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
       plan.environment.contains("SLUICE_COMPONENT"));  // the parent of its ranks belongs to no component
 }
 
+TEST_CASE("what a program starts by MPI_Comm_spawn gets the variables of its component") {
+  Workflow workflow = flow({component("model", 4)});
+  const std::string list = "OMPI_MCA_mca_base_env_list";
+  LaunchContext where = context();
+  where.environment[list] = "OF_USER";
+  CHECK(plan_launch(workflow, workflow.components[0], where).environment.at(list) ==
+        "OF_USER;ASAN_OPTIONS;LD_PRELOAD=/lib/client.so;SLUICE_COMPONENT=model;SLUICE_OTHERS;SLUICE_RULES;"
+        "SLUICE_SOCKET");
+  workflow.components[0].launcher_options = {"-x", "OF_USER"};
+  const LaunchPlan plan = plan_launch(workflow, workflow.components[0], context());
+  CHECK_FALSE(plan.environment.contains(list));
+  CHECK(std::ranges::count(plan.arguments, "LD_PRELOAD=/lib/client.so") == 2);  // by -x, and by env
+}
+
 TEST_CASE("without a launcher even a component with a rank is started directly") {
   Workflow workflow = flow({component("model", 1)});
   workflow.launcher.kind = Launcher::Kind::none;

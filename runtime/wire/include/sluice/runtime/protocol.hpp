@@ -377,7 +377,7 @@ struct FileHolder {
 
 /// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know.
 struct Complaint {
-  std::uint32_t rule = 0;
+  std::uint32_t rule = 0;  ///< OrdinaryFile::no_rule: of none
   std::string text;
 };
 
