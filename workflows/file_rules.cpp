@@ -45,6 +45,7 @@ class RuleReader {
     read_simple_keys(reader_, *section, KeySection::rule, read.rule);
     read_publish(*section, read.rule);
     read_keep(*section, read.rule);
+    read_optional(*section, read.rule);
     check_expose(*section, read.rule);
     check_sequence_keys(reader_, *section, read.rule);
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
@@ -204,6 +205,22 @@ class RuleReader {
     }
   }
 
+  void read_optional(const Section& section, FileRule& rule) {
+    const Value* value = section.find("optional");
+    if (value == nullptr) return;
+    const auto elements = reader_.list(*value, "patterns");
+    if (!elements) return;
+    for (const Value& element : *elements) {
+      auto pattern = reader_.text(element, "a pattern for the last parts of a path");
+      if (!pattern) continue;
+      const auto parsed = parse_glob(*pattern);
+      if (const auto* problem = std::get_if<GlobProblem>(&parsed))
+        reader_.findings().mistake(element.position,
+                                   element.what + " is '" + *pattern + "': " + problem->text);
+      rule.optional.push_back(std::move(*pattern));
+    }
+  }
+
   void check_expose(const Section& section, FileRule& rule) {
     if (!rule.exposes) return;
     const Value* value = section.find("expose");
@@ -235,8 +252,18 @@ std::vector<std::string> shared_components(const FileRule& a, const FileRule& b)
   return shared;
 }
 
+/// Whether nothing depends on which of the two rules applies to a file that both cover.
+bool are_alike(const ReadRule& earlier, const ReadRule& later) {
+  const FileRule& a = earlier.rule;
+  matcher::FileRule b = later.rule;
+  b.pattern = a.pattern;
+  const bool counts_files = a.expected > 0 || later.rule.expected > 0 || a.queue > 0;
+  return !counts_files && a.exposes == later.rule.exposes && static_cast<const matcher::FileRule&>(a) == b;
+}
+
 /// Compares two rules. For a component, the first rule that covers a path applies. A rule that an earlier one
-/// hides from a component is a mistake; a mere overlap is a warning. Returns whether there is either.
+/// hides from a component is a mistake; a mere overlap is a warning, unless the rules are alike or the
+/// earlier one is an exception from the later. Returns whether there is either.
 bool compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& findings) {
   if (!earlier.glob || !later.glob) return false;
   const std::vector<std::string> shared = shared_components(earlier.rule, later.rule);
@@ -250,6 +277,8 @@ bool compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& fin
         "for " + join(shared) + ", the rule '" + earlier.rule.pattern + "' in line " + line +
             " already covers every file of '" + later.rule.pattern +
             "'. Join the two rules, put the narrower one first, or add different directories to the paths");
+  } else if (are_alike(earlier, later) || relate(*later.glob, *earlier.glob) == GlobRelation::covered) {
+    return false;
   } else {
     findings.warning(later.rule.position, "a file can match both '" + later.rule.pattern + "' and '" +
                                               earlier.rule.pattern + "' in line " + line + ": for " +

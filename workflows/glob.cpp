@@ -1,37 +1,30 @@
 #include "glob.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+
+#include "sluice/formats/path_pattern.hpp"
 
 namespace sluice::workflows {
 namespace {
 
 constexpr std::size_t longest_pattern = 1024;
 
-/// Parses "[…]" at `at` (the character after '['). Returns the position after ']', or npos if the bracket is
-/// empty or not closed.
-std::size_t parse_bracket(std::string_view text, std::size_t at, std::bitset<256>& characters) {
-  const bool negated = at < text.size() && (text[at] == '!' || text[at] == '^');
-  if (negated) ++at;
-  for (bool first = true; at < text.size(); first = false) {
-    const auto low = static_cast<unsigned char>(text[at]);
-    if (low == ']' && !first) {
-      if (negated) characters.flip();
-      characters.reset('/');
-      return at + 1;
-    }
-    auto high = low;
-    if (at + 2 < text.size() && text[at + 1] == '-' && text[at + 2] != ']') {
-      high = static_cast<unsigned char>(text[at + 2]);
-      at += 2;
-    }
-    for (unsigned c = low; c <= high; ++c) characters.set(c);
-    ++at;
+/// The characters that the element at `at` covers. `at` becomes the begin of the next one.
+std::bitset<256> characters_of(std::string_view text, std::size_t& at) {
+  std::bitset<256> characters;
+  std::size_t after = at;
+  for (std::size_t c = 1; c < characters.size(); ++c) {
+    const formats::ElementMatch match = formats::match_element(text, at, static_cast<char>(c));
+    characters[c] = match.covers;
+    after = match.after;
   }
-  return std::string_view::npos;
+  at = after;
+  return characters;
 }
 
 /// The length of a printf or strftime conversion ("%04d", "%Y") at the start of `text`; 0 if there is none.
@@ -61,26 +54,21 @@ std::optional<GlobProblem> foreign_wildcard(std::string_view text, std::size_t a
 
 std::variant<ComponentGlob, GlobProblem> parse_component(std::string_view text) {
   ComponentGlob glob;
+  if (text == formats::any_depth) return glob;
   for (std::size_t at = 0; at < text.size();) {
     if (auto problem = foreign_wildcard(text, at)) return std::move(*problem);
-    const char c = text[at++];
-    GlobElement element;
-    if (c == '*') {
-      element.star = true;
-      if (!glob.empty() && glob.back().star) {
-        return GlobProblem{
-            "'**' is not a wildcard here and not needed: a pattern is compared with the last parts of a "
-            "path"};
-      }
-    } else if (c == '?') {
-      element.characters.set().reset('/');
-    } else if (c == '[') {
-      at = parse_bracket(text, at, element.characters);
-      if (at == std::string_view::npos) return GlobProblem{"the bracket '[' is not closed by ']'"};
-      if (element.characters.none()) return GlobProblem{"a range in brackets is empty: swap its ends"};
-    } else {
-      element.characters.set(static_cast<unsigned char>(c));
+    if (text[at] == '*') {
+      if (!glob.empty() && glob.back().star)
+        return GlobProblem{"'**' has to be a whole part of the path, as in 'store.zarr/**' or 'run/**/a.nc'"};
+      glob.push_back({true, {}});
+      ++at;
+      continue;
     }
+    const bool is_bracket = text[at] == '[';
+    const std::size_t begin = at;
+    const GlobElement element{false, characters_of(text, at)};
+    if (is_bracket && at == begin + 1) return GlobProblem{"the bracket '[' is not closed by ']'"};
+    if (element.characters.none()) return GlobProblem{"a range in brackets is empty: swap its ends"};
     glob.push_back(element);
   }
   return glob;
@@ -169,6 +157,75 @@ GlobRelation relate_components(const ComponentGlob& first, const ComponentGlob& 
   return covered ? GlobRelation::covered : GlobRelation::overlapping;
 }
 
+const ComponentGlob& from_end(const Glob& glob, std::size_t i) {
+  return glob.components[glob.components.size() - i];
+}
+
+/// The number of components behind the last "**".
+std::size_t depth_behind_any(const Glob& glob) {
+  std::size_t depth = 0;
+  while (depth < glob.components.size() && !from_end(glob, depth + 1).empty()) ++depth;
+  return depth;
+}
+
+/// Compares two patterns part by part, from the end of a path. Before its first part, each pattern covers any
+/// directories, as by "**".
+class PathComparison {
+ public:
+  PathComparison(const Glob& first, const Glob& second) : first_(first), second_(second) {}
+
+  /// Whether there is a path that both cover.
+  bool overlap() { return overlap(1, 1); }
+  /// Whether the first pattern covers all that the second does. Patterns whose "**" are placed differently
+  /// may count as not covered.
+  bool is_covered() { return is_covered(1, 1); }
+
+ private:
+  using Place = std::array<std::size_t, 2>;  ///< parts from the end; one more than there are: the begin
+
+  static bool is_begin(const Glob& glob, std::size_t i) { return i > glob.components.size(); }
+  static bool is_any(const Glob& glob, std::size_t i) {
+    return is_begin(glob, i) || from_end(glob, i).empty();
+  }
+
+  GlobRelation parts(std::size_t i, std::size_t j) {
+    const auto [at, is_new] = parts_.try_emplace({i, j}, GlobRelation::disjoint);
+    if (is_new) at->second = relate_components(from_end(first_, i), from_end(second_, j));
+    return at->second;
+  }
+
+  bool overlap(std::size_t i, std::size_t j) {
+    if (is_begin(first_, i) || is_begin(second_, j)) return true;
+    const auto [at, is_new] = overlaps_.try_emplace({i, j}, false);
+    if (!is_new) return at->second;
+    bool found = false;
+    if (is_any(first_, i))
+      found = overlap(i + 1, j) || overlap(i, j + 1);
+    else if (is_any(second_, j))
+      found = overlap(i, j + 1) || overlap(i + 1, j);
+    else
+      found = parts(i, j) != GlobRelation::disjoint && overlap(i + 1, j + 1);
+    return at->second = found;
+  }
+
+  bool is_covered(std::size_t i, std::size_t j) {
+    if (is_begin(first_, i)) return true;
+    const auto [at, is_new] = covers_.try_emplace({i, j}, false);
+    if (!is_new) return at->second;
+    bool found = false;
+    if (is_any(first_, i))
+      found = is_covered(i + 1, j) || (!is_begin(second_, j) && is_covered(i, j + 1));
+    else if (!is_any(second_, j))
+      found = parts(i, j) == GlobRelation::covered && is_covered(i + 1, j + 1);
+    return at->second = found;
+  }
+
+  const Glob& first_;
+  const Glob& second_;
+  std::map<Place, GlobRelation> parts_;
+  std::map<Place, bool> overlaps_, covers_;
+};
+
 }  // namespace
 
 std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
@@ -184,7 +241,6 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
         "it begins with '/', but a pattern is compared with the last parts of a path: write '" +
         std::string(pattern.substr(1)) + "'"};
   }
-  Glob glob;
   for (std::size_t start = 0; start <= pattern.size();) {
     const std::size_t end = std::min(pattern.find('/', start), pattern.size());
     const std::string_view component = pattern.substr(start, end - start);
@@ -194,29 +250,25 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
     if (component == "." || component == "..")
       return GlobProblem{"it contains '" + std::string(component) +
                          "': use only names of files and directories"};
+    start = end + 1;
+  }
+  Glob glob;
+  for (const std::string_view component : formats::pattern_components(pattern)) {
     auto parsed = parse_component(component);
     if (auto* problem = std::get_if<GlobProblem>(&parsed)) return std::move(*problem);
     glob.components.push_back(std::move(std::get<ComponentGlob>(parsed)));
-    start = end + 1;
   }
   return glob;
 }
 
 GlobRelation relate(const Glob& first, const Glob& second) {
-  const std::size_t shared = std::min(first.components.size(), second.components.size());
-  const auto from_end = [](const Glob& glob, std::size_t i) -> const ComponentGlob& {
-    return glob.components[glob.components.size() - i];
-  };
+  const std::size_t shared = std::min(depth_behind_any(first), depth_behind_any(second));
   for (std::size_t i = 1; i <= shared; ++i) {
     if (begin_apart(from_end(first, i), from_end(second, i))) return GlobRelation::disjoint;
   }
-  bool covered = first.components.size() <= second.components.size();
-  for (std::size_t i = 1; i <= shared; ++i) {
-    const GlobRelation relation = relate_components(from_end(first, i), from_end(second, i));
-    if (relation == GlobRelation::disjoint) return relation;
-    covered &= relation == GlobRelation::covered;
-  }
-  return covered ? GlobRelation::covered : GlobRelation::overlapping;
+  PathComparison comparison(first, second);
+  if (!comparison.overlap()) return GlobRelation::disjoint;
+  return comparison.is_covered() ? GlobRelation::covered : GlobRelation::overlapping;
 }
 
 }  // namespace sluice::workflows

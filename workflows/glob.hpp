@@ -13,11 +13,11 @@ struct GlobElement {
   std::bitset<256> characters;  ///< the set of one character; empty for a star
 };
 
-/// The glob of one path component.
+/// The glob of one path component. Empty: "**", any number of directories.
 using ComponentGlob = std::vector<GlobElement>;
 
-/// The parsed pattern of a file rule: one glob for each path component. Wildcards: *, ?, [a-z], [!a-z]; none
-/// matches '/'.
+/// The parsed pattern of a file rule: one glob for each of its components (formats/path_pattern.hpp).
+/// Wildcards: *, ?, [a-z], [!a-z]; none matches '/'; and "**".
 struct Glob {
   std::vector<ComponentGlob> components;
 };
@@ -28,7 +28,7 @@ struct GlobProblem {
 };
 
 /// Parses the pattern of a file rule. The pattern must be relative, without empty, "." or ".." components,
-/// "**", or unclosed brackets.
+/// unclosed brackets, or "**" within a component.
 [[nodiscard]] std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern);
 
 /// The relation of two patterns, each compared with the last components of a path.

@@ -351,6 +351,13 @@ const std::vector<Key>& table() {
        .most = 1'000'000'000,
        .set = member<FileRule>(&FileRule::expected)},
       {.section = KeySection::rule,
+       .name = "optional",
+       .kind = KeyKind::texts,
+       .value =
+           "a list of [patterns](#patterns) of files that the writer may never make: readers do not wait "
+           "for them ([below](#files-that-may-never-come))",
+       .default_value = "none"},
+      {.section = KeySection::rule,
        .name = "partition",
        .kind = KeyKind::word,
        .value = "how several matchers share the look-up of data: `range` divides each variable among them, "

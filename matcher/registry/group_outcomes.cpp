@@ -27,7 +27,7 @@ void GroupOutcomes::refuse(Group& group, int status, std::string text) {
                        ": " + group.text);
 }
 
-void GroupOutcomes::end_of_sequence(Group& group, std::string text) {
+void GroupOutcomes::refuse_quietly(Group& group, std::string text) {
   group.outcome = Group::Outcome::refused;
   group.status = NC_ENOENT;
   group.text = std::move(text);

@@ -26,8 +26,8 @@ class GroupOutcomes {
   explicit GroupOutcomes(const Parts& parts) : parts_(parts) {}
 
   void refuse(Group& group, int status, std::string text);
-  /// There is no further file or step: the normal end of a reader, of little interest.
-  void end_of_sequence(Group& group, std::string text);
+  /// There is no such file, or no further one, as a reader may expect: of little interest.
+  void refuse_quietly(Group& group, std::string text);
   void give_step(Group& group, Step& step);
   /// Answer to inquiries.
   void describe(Group& group, std::uint8_t version);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/path_pattern.hpp"
 
 namespace sluice::matcher {
 
@@ -227,9 +228,25 @@ void Opens::decide_open_read(Group& group) {
                                ", and has not created it" + parts_.uses.near_miss_text(group.key));
   } else if (writer != nullptr && writer->has_exited) {
     refuse_for_good(group);
+  } else if (is_optional(group)) {
+    refuse_optional(group);
   } else {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   }
+}
+
+/// Whether the rule says that its writer need not make the file, and it has not begun to.
+bool Opens::is_optional(const Group& group) const {
+  const Dataset* const dataset = parts_.datasets.find(group.key);
+  return (dataset == nullptr || dataset->in_progress.empty()) &&
+         std::ranges::any_of(parts_.rules.of(group.key).optional, [&](const std::string& pattern) {
+           return formats::covers_path(pattern, group.key.name);
+         });
+}
+
+void Opens::refuse_optional(Group& group) {
+  parts_.outcomes.refuse_quietly(group,
+                                 parts_.names.quoted(group.key) + " is optional, and not published now");
 }
 
 /// Whether the newest step and the one that is being written are the same file on disk.
@@ -245,10 +262,12 @@ void Opens::decide_next_of_stream(Group& group) {
     parts_.outcomes.give_step(group, *own);
   } else if (Step* const next = parts_.sequences.next_for(group)) {
     parts_.outcomes.give_step(group, *next);
+  } else if ((writer == nullptr || !writer->has_exited) && is_optional(group)) {
+    refuse_optional(group);
   } else if (writer == nullptr || !writer->has_exited) {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   } else if (parts_.datasets[group.key].steps_published > 0) {
-    parts_.outcomes.end_of_sequence(
+    parts_.outcomes.refuse_quietly(
         group, "the stream has ended: no step is left, and its writer " + rule.writer + " " + writer->reason);
   } else {
     refuse_for_good(group);
@@ -276,7 +295,7 @@ void Opens::refuse_for_good(Group& group) {
                            " " + parts_.processes.find_component(writer)->reason;
   if (parts_.sequences.has_taken_any(group.key.rule, group.component->name) &&
       parts_.uses.differs_in_digits(group.key)) {
-    return parts_.outcomes.end_of_sequence(group, text);
+    return parts_.outcomes.refuse_quietly(group, text);
   }
   std::string advice = parts_.uses.near_miss_text(group.key) + parts_.names.elsewhere_text(group.key);
   if (advice.empty() && !parts_.uses.has_published(group.key.rule))

@@ -7,73 +7,12 @@
 #include <filesystem>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/path_pattern.hpp"
 #include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::runtime {
 
 namespace {
-
-/// The result of matching a character with a bracket expression. `after`: the position behind the closing
-/// bracket. Without a closing bracket it is npos, and '[' is an ordinary character.
-struct BracketMatch {
-  bool matches = false;
-  std::size_t after = std::string_view::npos;
-};
-
-/// `begin`: the position behind '['. A ']' that comes first is a member; '!' or '^' negates; "a-z" is a range
-/// of bytes.
-BracketMatch match_bracket(std::string_view pattern, std::size_t begin, char character) {
-  std::size_t i = begin;
-  const bool is_negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
-  if (is_negated) ++i;
-  const std::size_t first = i;
-  const auto value = static_cast<unsigned char>(character);
-  bool is_member = false;
-  for (; i < pattern.size() && (pattern[i] != ']' || i == first); ++i) {
-    const auto low = static_cast<unsigned char>(pattern[i]);
-    auto high = low;
-    if (i + 2 < pattern.size() && pattern[i + 1] == '-' && pattern[i + 2] != ']') {
-      high = static_cast<unsigned char>(pattern[i + 2]);
-      i += 2;
-    }
-    is_member = is_member || (low <= value && value <= high);
-  }
-  if (i >= pattern.size()) return {};
-  return {is_member != is_negated, i + 1};
-}
-
-/// Whether `pattern` covers the whole of one path component. Backtracks only to the last '*', which is
-/// sufficient. The time is at most the product of the lengths.
-bool matches_component(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0;
-  std::size_t n = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t star_name = 0;
-  const auto step = [&]() {
-    if (p >= pattern.size() || n >= name.size()) return false;
-    if (pattern[p] == '[') {
-      const BracketMatch bracket = match_bracket(pattern, p + 1, name[n]);
-      if (bracket.after != std::string_view::npos) {
-        if (bracket.matches) p = bracket.after, ++n;
-        return bracket.matches;
-      }
-    }
-    if (pattern[p] != '?' && pattern[p] != name[n]) return false;
-    ++p, ++n;
-    return true;
-  };
-  while (n < name.size() || p < pattern.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_name = n;
-    } else if (!step()) {
-      if (star == std::string_view::npos || star_name >= name.size()) return false;
-      p = star + 1;
-      n = ++star_name;
-    }
-  }
-  return true;
-}
 
 /// Appends the components of `path`. Leaves out "." and empty components; ".." removes the component before
 /// it.
@@ -263,20 +202,17 @@ std::string encode_other_rules(const std::vector<OtherRule>& rules) {
 }
 
 std::optional<std::string> match_tail(std::string_view pattern, std::string_view path) {
-  std::vector<std::string> wanted;
-  append_components(pattern, wanted);
+  const std::vector<std::string_view> wanted = formats::pattern_components(pattern);
   if (wanted.empty() || path.empty()) return std::nullopt;
   const bool is_absolute = pattern.starts_with('/');
-  // An absolute pattern names the whole path, so any relative path needs the working directory.
+  // Such a pattern may cover all directories of a path, so a relative path needs the working directory.
+  const bool needs_all = is_absolute || std::ranges::find(wanted, formats::any_depth) != wanted.end();
   const auto all =
-      components_of_path(without_prefix(path), is_absolute ? std::string_view::npos : wanted.size());
-  if (all.size() < wanted.size() || (is_absolute && all.size() != wanted.size())) return std::nullopt;
-  std::string tail;
-  const std::size_t first = all.size() - wanted.size();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!matches_component(wanted[i], all[first + i])) return std::nullopt;
-    tail += (i == 0 ? "" : "/") + all[first + i];
-  }
+      components_of_path(without_prefix(path), needs_all ? std::string_view::npos : wanted.size());
+  const auto first = formats::covered_tail(wanted, all);
+  if (!first || (is_absolute && *first != 0)) return std::nullopt;
+  std::string tail = all[*first];
+  for (std::size_t i = *first + 1; i < all.size(); ++i) tail += '/' + all[i];
   return tail;
 }
 

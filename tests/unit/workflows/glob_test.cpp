@@ -21,26 +21,10 @@ GlobRelation relation(std::string_view first, std::string_view second) {
 }  // namespace
 
 TEST_CASE("patterns that cannot be compared with trailing path components are refused") {
-  for (const char* pattern : {"",
-                              "/a.nc",
-                              "a//b",
-                              "a/",
-                              "./a",
-                              "a/../b",
-                              "**",
-                              "a**.nc",
-                              "[a.nc",
-                              "[]",
-                              "[!]",
-                              "[z-a]",
-                              "a\tb",
-                              "a\nb",
-                              "wave_%04d.nc",
-                              "%d",
-                              "out_%Y-%m.nc",
-                              "{a,b}.nc",
-                              "run_{1..4}/a.nc",
-                              "x_{step}.nc"}) {
+  for (const char* pattern :
+       {"",       "/a.nc",        "a//b",  "a/",           "./a",      "a/../b",          "***",
+        "a**.nc", "a/**b/c",      "[a.nc", "[]",           "[!]",      "[z-a]",           "a\tb",
+        "a\nb",   "wave_%04d.nc", "%d",    "out_%Y-%m.nc", "{a,b}.nc", "run_{1..4}/a.nc", "x_{step}.nc"}) {
     CAPTURE(pattern);
     CHECK(std::holds_alternative<GlobProblem>(parse_glob(pattern)));
   }
@@ -70,6 +54,20 @@ TEST_CASE("patterns of several components are compared from the end of the path"
   CHECK(relation("out/wave.nc", "wave.nc") == GlobRelation::overlapping);
   CHECK(relation("a/wave.nc", "b/wave.nc") == GlobRelation::disjoint);
   CHECK(relation("*/wave.nc", "b/*.nc") == GlobRelation::overlapping);
+}
+
+TEST_CASE("patterns of any depth are related by the paths that they cover") {
+  CHECK(relation("s.zarr/**", "s.zarr/**") == GlobRelation::covered);
+  CHECK(relation("s.zarr/**", "s.zarr/a") == GlobRelation::covered);
+  CHECK(relation("s.zarr/**", "s.zarr/*/*") == GlobRelation::covered);
+  CHECK(relation("s.zarr/**", "s.zarr/a/**/b") == GlobRelation::covered);
+  CHECK(relation("s.zarr/a", "s.zarr/**") == GlobRelation::overlapping);
+  CHECK(relation("a.zarr/**", "a/b.nc") == GlobRelation::overlapping);  // a.zarr/a/b.nc
+  CHECK(relation("run/**/a.nc", "run/a.nc") == GlobRelation::covered);
+  CHECK(relation("run/**/a.nc", "b.nc") == GlobRelation::disjoint);
+  CHECK(relation("**/a.nc", "a.nc") == GlobRelation::covered);
+  CHECK(relation("a.nc", "**/a.nc") == GlobRelation::covered);
+  CHECK(relation("**", "a") == GlobRelation::covered);
 }
 
 TEST_CASE("random patterns relate as fnmatch says for all short names") {

@@ -76,13 +76,52 @@ TEST_CASE("a hostfile is relative to the workflow file") {
   CHECK(workflow.hostfile == "/some/lists/nodes");
 }
 
+namespace {
+
+std::size_t warnings_of(const std::string& first, const std::string& second) {
+  return parse_workflow(
+             "version: 1\ncomponents: {a: {command: a}, b: {command: b}}\nfiles:\n  - {path: " + first +
+                 ", writer: a, readers: [b]}\n  - {path: " + second + ", writer: a, readers: [b]}\n",
+             "flow.yaml")
+      .warnings.size();
+}
+
+}  // namespace
+
 TEST_CASE("rules that only overlap for a component are a warning") {
   const Workflow workflow = parse_workflow(
       "version: 1\ncomponents: {a: {command: a}, b: {command: b}}\nfiles:\n"
-      "  - {path: 'wave_*.nc', writer: a, readers: [b]}\n  - {path: '*.nc', writer: a, readers: [b]}\n",
+      "  - {path: 'wave_*.nc', writer: a, readers: [b], keep: true}\n  - {path: '*_1.nc', writer: a, "
+      "readers: [b]}\n",
       "flow.yaml");
   REQUIRE(workflow.warnings.size() == 1);
   CHECK(workflow.warnings.front().position.line == 5);
+}
+
+TEST_CASE("rules that overlap are no warning where nothing depends on which of them applies") {
+  CHECK(warnings_of("'s.zarr/*'", "'s.zarr/*/*'") == 0);
+  CHECK(warnings_of("'s.zarr/*', expect: 3", "'s.zarr/*/*'") == 1);
+  CHECK(warnings_of("'s.zarr/*', queue: 3", "'s.zarr/*/*', queue: 3") == 1);
+  CHECK(warnings_of("'s.zarr/*'", "'s.zarr/*/*', keep: true") == 1);
+  CHECK(warnings_of("'s.zarr/*'", "'s.zarr/*/*', optional: [x]") == 1);
+}
+
+TEST_CASE("an exception from a wider rule that follows is no warning") {
+  CHECK(warnings_of("'s.zarr/.zattrs', keep: true", "'s.zarr/**'") == 0);
+  CHECK(warnings_of("'wave_*.nc', keep: true", "'*.nc'") == 0);
+}
+
+TEST_CASE("patterns of optional files are checked as those of rules") {
+  const auto read = [](const std::string& optional) {
+    return parse_workflow(
+        "version: 1\ncomponents: {a: {command: a}}\nfiles:\n  - {path: 's/**', writer: a, readers: "
+        "[a], optional: " +
+            optional + "}\n",
+        "flow.yaml");
+  };
+  CHECK(read("['*.lock', .zarray]").files.front().optional == std::vector<std::string>{"*.lock", ".zarray"});
+  CHECK_THROWS_WITH((void)read("[/a]"), doctest::Contains("begins with '/'"));
+  CHECK_THROWS_WITH((void)read("word"), doctest::Contains("list"));
 }
 
 TEST_CASE("the same names in couplings without a common component are fine") {

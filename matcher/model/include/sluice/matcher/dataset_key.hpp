@@ -132,6 +132,7 @@ enum class PartitionKind : std::uint8_t {
 struct Keep {
   bool keeps = false;
   std::vector<std::string> variables;  ///< globs over the names of variables; empty: all variables
+  bool operator==(const Keep&) const = default;
 };
 
 /// Which steps of a sequence a reader takes: docs/steps.md.
@@ -146,6 +147,7 @@ struct ReaderMode {
   std::string reader = {};
   ReadMode mode = ReadMode::all;
   std::uint32_t every = 1;  ///< ReadMode::every: N
+  bool operator==(const ReaderMode&) const = default;
 
   /// Whether the reader may want the step with that number; numbers begin at 1.
   [[nodiscard]] constexpr bool selects(std::uint64_t number) const noexcept {
@@ -180,11 +182,15 @@ struct FileRule {
   bool is_stream = false;
   std::uint32_t queue = 0;  ///< unread steps of a sequence; 0: no limit
   WhenFull when_full = WhenFull::spill;
+  /// Patterns of files that readers do not wait for while their writer has not created them.
+  std::vector<std::string> optional = {};
+  bool operator==(const FileRule&) const = default;
 
   /// Calls `take` with all members, in the order in which messages have them.
   static void each(auto& rule, auto&& take) {
     take(rule.pattern, rule.writer, rule.readers, rule.replays, rule.publish_at, rule.through, rule.partition,
-         rule.keep, rule.identity, rule.closes, rule.modes, rule.is_stream, rule.queue, rule.when_full);
+         rule.keep, rule.identity, rule.closes, rule.modes, rule.is_stream, rule.queue, rule.when_full,
+         rule.optional);
   }
   [[nodiscard]] ReaderMode mode_of(std::string_view reader) const {
     for (const ReaderMode& mode : modes)

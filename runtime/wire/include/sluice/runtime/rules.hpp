@@ -13,7 +13,7 @@ namespace sluice::runtime {
 /// The access of a component to the files of a rule.
 struct ClientRule {
   std::uint32_t rule = 0;  ///< index in the workflow's `files`
-  std::string pattern;  ///< glob (*, ?, [..]) over the trailing path components, '/' not matched by wildcards
+  std::string pattern;     ///< over the trailing path components (formats/path_pattern.hpp)
   bool writes = false;
   bool reads = false;
   matcher::Through through = matcher::Through::memory;
@@ -81,10 +81,10 @@ struct ClientEnvironment {
 [[nodiscard]] std::string encode_other_rules(const std::vector<OtherRule>& rules);
 
 /// Returns the tail of `path` if `pattern` covers its trailing components. The tail has exactly as many
-/// components as the pattern. "." and doubled slashes are removed, and ".." is resolved by name. Prefixes
-/// that MPI-IO knows ("ufs:", "nfs:") are stripped before. A relative path that is too short for the pattern
-/// is completed from the working directory. A pattern that starts with a slash covers whole absolute paths
-/// only.
+/// components as the pattern; with "**" it is the longest that the pattern covers. "." and doubled slashes
+/// are removed, and ".." is resolved by name. Prefixes that MPI-IO knows ("ufs:", "nfs:") are stripped
+/// before. A relative path that is too short for the pattern is completed from the working directory, and so
+/// is any for a pattern with "**". A pattern that starts with a slash covers whole absolute paths only.
 [[nodiscard]] std::optional<std::string> match_tail(std::string_view pattern, std::string_view path);
 
 /// A coupled path: its rule, the key, and the file that it leads to.
