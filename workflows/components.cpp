@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cctype>
 
 #include "ensembles.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/duration.hpp"
 #include "sluice/workflows/shell_words.hpp"
 
@@ -27,16 +29,36 @@ std::vector<std::string> read_command(ValueReader& reader, const Value& value) {
     const auto text = reader.text(value, "a command: a text, or a list of words");
     if (!text) return {};
     ShellWords split = split_shell_words(*text);
+    const std::string advice = advice_on_shell_text(*text);
     for (const ShellWordsProblem& problem : split.problems) {
-      reader.findings().mistake(value.position, value.what + " is '" + *text + "': " + problem.text);
+      reader.findings().mistake(value.position, value.what + " is '" + *text + "': " + problem.text +
+                                                    (advice.empty() ? advice : ". " + advice));
     }
+    if (!split.problems.empty()) return {};
     words = std::move(split.words);
   }
   if (words.empty() || words.front().empty()) {
     reader.findings().mistake(value.position, value.what + " is empty: write the program and its arguments");
     return {};
   }
+  if (const std::string advice = advice_on_begin(words, true); !advice.empty()) {
+    reader.findings().mistake(value.position, value.what + ": " + advice);
+    return {};
+  }
   return words;
+}
+
+/// "$HOME" or "${HOME}" in a text; empty: none. Nothing expands it.
+std::string variable_in(const std::string& text) {
+  const std::size_t begin = text.find('$');
+  if (begin == std::string::npos || begin + 1 == text.size()) return {};
+  const bool is_braced = text[begin + 1] == '{';
+  std::size_t end = begin + (is_braced ? 2 : 1);
+  const std::size_t first = end;
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+    ++end;
+  if (end == first) return {};
+  return text.substr(begin, end - begin) + (is_braced ? "}" : "");
 }
 
 std::map<std::string, std::string> read_environment(ValueReader& reader, const Value& value) {
@@ -55,9 +77,40 @@ std::map<std::string, std::string> read_environment(ValueReader& reader, const V
                                 "the variable '" + variable.name + "' is set by sluice run: remove it");
     } else if (text) {
       environment[variable.name] = *text;
+      if (const std::string found = variable_in(*text); !found.empty())
+        reader.findings().warning(variable.value.position,
+                                  "the variable '" + variable.name + "' contains " + found +
+                                      ", and nothing expands it: write its value, or let a shell set it: "
+                                      "[sh, -c, \"" +
+                                      variable.name + "=… exec PROGRAM\"]");
     }
   }
   return environment;
+}
+
+/// What a shell or another system would understand; empty: nothing.
+std::string path_problem(const std::string& path) {
+  if (path == "~" || path.starts_with("~/")) return "nothing expands '~': write the whole path";
+  if (const std::string found = variable_in(path); !found.empty())
+    return "nothing expands " + found + ": write the whole path, or one relative to the workflow file";
+  if (path.find('\\') != std::string::npos)
+    return "the names of directories are separated by '/', and not by '\\'";
+  return {};
+}
+
+/// A command may mean them as they are.
+void warn_of_job_words(ValueReader& reader, const Component& component) {
+  if (component.for_each) return;
+  for (const std::string& word : component.command) {
+    for (const std::string_view placeholder : job_placeholders) {
+      if (word.find(placeholder) == std::string::npos) continue;
+      return reader.findings().warning(
+          component.command_position,
+          "the command of component '" + component.name + "' contains " + std::string(placeholder) +
+              ", which stands for a file only with 'for-each': add for-each: with "
+              "the path of a rule, or take it as it is");
+    }
+  }
 }
 
 /// Reads a directory and makes its path absolute.
@@ -68,6 +121,10 @@ std::filesystem::path read_directory(ValueReader& reader, const Value& value,
   if (text->empty()) {
     reader.findings().mistake(value.position,
                               value.what + " is empty: write '.' for the directory of the workflow file");
+    return base;
+  }
+  if (const std::string problem = path_problem(*text); !problem.empty()) {
+    reader.findings().mistake(value.position, value.what + " is '" + *text + "': " + problem);
     return base;
   }
   return (base / *text).lexically_normal();
@@ -130,6 +187,7 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
     }
   }
   read_starts(reader, *section, component);
+  warn_of_job_words(reader, component);
   if (component.for_each) return component;
   read_restart_delay(reader, *section, component.failure);
   check_ensemble_keys(reader, *section, component);

@@ -236,6 +236,19 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       return GlobProblem{"it contains a control character"};
   }
+  if (pattern.find('\\') != std::string_view::npos)
+    return GlobProblem{
+        "it contains '\\': write '/' between directories, and [a] or '?' for a special character"};
+  if (pattern.starts_with("~/"))
+    return GlobProblem{
+        "nothing expands '~', and a pattern is compared with the last parts of a path: write '" +
+        std::string(pattern.substr(2)) + "'"};
+  if (const std::size_t at = pattern.front() == '$' ? 0 : pattern.find("/$"); at != std::string_view::npos) {
+    const std::string_view word = pattern.substr(pattern[at] == '/' ? at + 1 : at);
+    return GlobProblem{"nothing expands '" + std::string(word.substr(0, word.find('/'))) +
+                       "', and a pattern is compared with the last parts of a path: write what stands behind "
+                       "it, or the name itself. '[$]' stands for a '$' in a name"};
+  }
   if (pattern.front() == '/') {
     return GlobProblem{
         "it begins with '/', but a pattern is compared with the last parts of a path: write '" +

@@ -5,6 +5,7 @@
 
 #include "byte_size.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/usable_memory.hpp"
 #include "yaml_document.hpp"
 
@@ -94,6 +95,21 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
 
 void check_launchable(const Workflow& workflow, Findings& findings) {
   for (const Component& component : workflow.components) {
+    const std::string launcher = component.ranks > 0 ? launcher_in(component.command) : std::string();
+    if (!launcher.empty() && component.instance == 0)
+      findings.mistake(component.command_position,
+                       "the command of component '" + component.name + "' contains " + launcher +
+                           ", and the component has ranks: each of its " + std::to_string(component.ranks) +
+                           " ranks would start " + launcher +
+                           " anew. Let 'command' begin with the program, and put "
+                           "options of " +
+                           launcher + " into 'launcher-options'; or leave 'ranks' out");
+    const auto number = std::ranges::find_if(component.launcher_options, [](const std::string& option) {
+      return option == "-n" || option == "-np" || option == "--np" || option == "--ntasks";
+    });
+    if (number != component.launcher_options.end() && component.instance == 0)
+      findings.mistake(component.position, "'launcher-options' of component '" + component.name + "' has " +
+                                               *number + ": 'ranks' says how many there are; leave it out");
     if (component.ranks > 1 && launcher_of(workflow, component).kind == Launcher::Kind::none) {
       findings.mistake(component.position, "component '" + component.name + "' has " +
                                                std::to_string(component.ranks) +

@@ -1,6 +1,8 @@
 #include "sluice/workflows/shell_words.hpp"
 
+#include <cctype>
 #include <optional>
+#include <utility>
 
 namespace sluice::workflows {
 namespace {
@@ -95,6 +97,11 @@ class Splitter {
       return;
     }
     const char c = command_[at_++];
+    const bool is_of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.';
+    if (is_of_word && !std::exchange(has_reported_backslash_, true))
+      result_.problems.push_back({std::string("the '\\' before '") + c +
+                                  "' has no effect, and is left out: write '/' between directories, or put a "
+                                  "'\\' in single quotes if an argument contains it"});
     if (c != '\n') append(c);
   }
 
@@ -115,6 +122,7 @@ class Splitter {
   std::size_t at_ = 0;
   std::optional<std::string> word_;
   bool reported_shell_ = false;
+  bool has_reported_backslash_ = false;
   ShellWords result_;
 };
 

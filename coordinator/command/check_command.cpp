@@ -138,7 +138,7 @@ int check_command(const Arguments& arguments) {
   }
   for (Mistake& mistake : find_unfit_programs(*workflow, inspections))
     findings.mistakes.push_back(std::move(mistake));
-  findings.notes = find_notes(*workflow, inspections);
+  findings.notes = find_notes(*workflow, inspections, environment);
   if (auto note = find_log_note(*workflow)) findings.notes.push_back(std::move(*note));
   std::cout << "sluice " << runtime::library_version << ", " << describe_launchers(environment)
             << "\nworkflow " << workflow->name << ": "

@@ -181,7 +181,8 @@ int start_run(Workflow& workflow, RunOptions& options, const std::optional<Forme
     }
   }
   print_findings(workflow, find_unfit_programs(workflow, inspections), "warning: ");
-  if (!options.console.quiet) print_findings(workflow, find_notes(workflow, inspections), "note: ");
+  if (!options.console.quiet)
+    print_findings(workflow, find_notes(workflow, inspections, environment), "note: ");
   release_static_readers(workflow, inspections);
   return Run(workflow, installation, options, nodes).execute();
 }

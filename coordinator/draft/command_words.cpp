@@ -6,14 +6,12 @@
 #include <filesystem>
 #include <string_view>
 
+#include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/shell_words.hpp"
 
 namespace sluice::coordinator {
 namespace {
 
-constexpr std::array<std::string_view, 9> launchers{"mpirun",        "mpirun.openmpi",  "mpirun.mpich",
-                                                    "mpiexec",       "mpiexec.openmpi", "mpiexec.mpich",
-                                                    "mpiexec.hydra", "orterun",         "srun"};
 constexpr std::array<std::string_view, 5> numbers{"-n", "-np", "--np", "--ntasks", "-c"};
 /// Options with one value, and with two.
 constexpr std::array<std::string_view, 16> with_value{
@@ -44,6 +42,8 @@ void take_options(CommandWords& command) {
     const std::size_t end = std::min(i + 1 + values, words.size());
     if (contains(numbers, option) && end == i + 2) {
       command.ranks = number_of(words[i + 1]);
+      if (command.ranks == 0)
+        command.problem = "'" + words[i + 1] + "' behind " + option + " is no number of ranks";
     } else {
       command.options.insert(command.options.end(), words.begin() + static_cast<std::ptrdiff_t>(i),
                              words.begin() + static_cast<std::ptrdiff_t>(end));
@@ -53,6 +53,10 @@ void take_options(CommandWords& command) {
   command.program.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
   if (command.program.empty())
     command.problem = "it has no program behind the options of " + command.launcher;
+  if (std::ranges::find(command.program, ":") != command.program.end())
+    command.problem =
+        "it starts several programs in one MPI_COMM_WORLD (':'), and a component has one program: "
+        "give each program as a command of its own where they talk by files alone";
 }
 
 }  // namespace
@@ -61,7 +65,11 @@ CommandWords read_command(const std::string& text) {
   CommandWords command;
   workflows::ShellWords split = workflows::split_shell_words(text);
   if (!split.problems.empty()) {
-    command.problem = split.problems.front().text;
+    const std::string& problem = split.problems.front().text;
+    const bool has_quotes = text.find('\'') != std::string::npos;
+    command.problem = problem.substr(0, problem.find(". Put"));
+    command.problem += has_quotes ? ": write a script of it, and give that"
+                                  : ": give it to a shell as \"sh -c '" + text + "'\", or write a script";
     return command;
   }
   command.typed = std::move(split.words);
@@ -70,12 +78,13 @@ CommandWords read_command(const std::string& text) {
     return command;
   }
   const std::string name = std::filesystem::path(command.typed.front()).filename().string();
-  if (contains(launchers, name)) {
+  if (workflows::is_mpi_launcher(name)) {
     command.launcher = name;
     take_options(command);
   } else {
     command.program = command.typed;
   }
+  if (command.problem.empty()) command.problem = workflows::advice_on_begin(command.program, false);
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -11,6 +12,7 @@
 #include "format.hpp"
 #include "launch.hpp"
 #include "log_directory.hpp"
+#include "slip_notes.hpp"
 #include "sluice/workflows/usable_memory.hpp"
 
 namespace sluice::coordinator {
@@ -136,10 +138,12 @@ void note_old_files(const Workflow& workflow, std::vector<Mistake>& notes) {
 
 void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
   const std::uint64_t usable = workflows::usable_memory_bytes();
-  if (workflow.memory_bytes > usable) {
+  if (workflow.memory_bytes > usable && workflow.memory_bytes / beyond_other_nodes <= usable) {
     notes.push_back({workflow.components.front().position,
                      "staging.memory is " + format_bytes(workflow.memory_bytes) + ", but only " +
-                         format_bytes(usable) + " may be used on this machine"});
+                         format_bytes(usable) +
+                         " may be used on this machine: the system ends the run when it has used that. "
+                         "Lower it, or leave it out for a quarter of the memory"});
   }
   const int processes = count_processes(workflow);
   const int cores = usable_cores();
@@ -162,8 +166,10 @@ void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
 
 }  // namespace
 
-std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& inspections) {
+std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& inspections,
+                                const Environment& environment) {
   std::vector<Mistake> notes = find_program_notes(workflow, inspections);
+  std::ranges::move(find_slips(workflow, inspections, environment), std::back_inserter(notes));
   note_structure(workflow, notes);
   note_directories(workflow, notes);
   note_old_files(workflow, notes);

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "elf_file.hpp"
+#include "format.hpp"
 #include "launch.hpp"
 #include "mpi_launchers.hpp"
 #include "mpi_search.hpp"
 #include "named_programs.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/spill_file.hpp"
+#include "sluice/workflows/usable_memory.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -89,6 +91,15 @@ std::string spill_problem(const Workflow& workflow) {
   return "";
 }
 
+/// Other nodes of a run may have more memory than this machine, but not that much more.
+std::string memory_problem(const Workflow& workflow) {
+  const std::uint64_t usable = workflows::usable_memory_bytes();
+  if (workflow.memory_bytes / beyond_other_nodes <= usable) return "";
+  return "staging.memory is " + format_bytes(workflow.memory_bytes) + ", and this machine has " +
+         format_bytes(usable) +
+         ": write what a node may use, as in memory: 8GiB, or leave it out for a quarter";
+}
+
 }  // namespace
 
 FoundProgram find_program_of(const Component& component, const Environment& environment) {
@@ -128,6 +139,8 @@ std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment&
   }
   if (std::string problem = spill_problem(workflow); !problem.empty())
     obstacles.push_back({workflow.spill_position, std::move(problem)});
+  if (std::string problem = memory_problem(workflow); !problem.empty())
+    obstacles.push_back({workflow.components.front().position, std::move(problem)});
   for (Mistake& mistake : find_launcher_problems(workflow, environment))
     obstacles.push_back(std::move(mistake));
   return obstacles;

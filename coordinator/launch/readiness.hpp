@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "sluice/workflows/workflow.hpp"
 
 namespace sluice::coordinator {
+
+/// Other nodes of a run may have more memory than this machine, but not so many times more.
+inline constexpr std::uint64_t beyond_other_nodes = 100;
 
 /// Finds the obstacles that keep the workflow from running here: missing directories, programs, launcher. In
 /// the file's order.
