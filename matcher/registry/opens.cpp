@@ -46,6 +46,7 @@ void Opens::join_further(Group& group, const Ticket& ticket, Process& process, c
 void Opens::add_member(Group& group, const Ticket& ticket, Process& process, std::uint32_t rank) {
   group.members[rank] = {process.id, ticket, false, false, parts_.now_ms()};
   process.memberships.set(group.serial, {&group, rank});
+  process.has_opened = true;
   ProcessTable::change(process, [&] { ++process.waits; });
 }
 

@@ -320,7 +320,9 @@ void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey&
 
 void Registry::change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key,
                            const std::string& path, bool removes) {
-  const std::string& component = parts_->processes.at(process).component->name;
+  Process& caller = parts_->processes.at(process);
+  caller.has_opened = true;
+  const std::string& component = caller.component->name;
   if (!removes) parts_->changes.refuse_change(component, key, path);
   parts_->changes.allow_removal(component, key);
   parts_->answers.done(ticket);

@@ -31,9 +31,7 @@ bool SegmentGrants::try_grant(MemoryWait& wait) {
     }
     // The disk space that is being returned may be enough.
     if (wait.is_being_served() || parts_.pools.at(node).is_giving_disk_back()) return false;
-    const bool has_given = parts_.retention.erase_doubtful(node) ||
-                           (wait.is_for_memory() && parts_.retention.erase_given_up(node));
-    if (!has_given) return false;
+    if (!parts_.retention.erase_doubtful(node) && !parts_.retention.erase_given_up(node)) return false;
   }
 }
 

@@ -171,19 +171,27 @@ bool ReaderBook::is_left_unread(const Step& step) const {
 }
 
 bool ReaderBook::is_given_up(const Step& step) const {
-  for (std::size_t i = 0; i < step.read_by.size(); ++i) {
-    if (claim_of_reader(step, i) != Claim::needed) continue;
-    const Component* const component = processes_.find_component(rules_.of(step.key).readers[i]);
-    const ReaderRecord& record = step.read_by[i];
-    if (component != nullptr && jobs_.find(component->name, step.key.rule) != nullptr) return false;
-    if (component == nullptr || component->processes > 0 || !record.has_closed || record.is_unfinished)
-      return false;
-    const bool do_others_wait = std::ranges::all_of(component->live, [&](ProcessId process) {
-      return record.processes.contains(process) || processes_.processes().at(process).is_blocked();
-    });
-    if (!do_others_wait) return false;
-  }
+  for (std::size_t i = 0; i < step.read_by.size(); ++i)
+    if (claim_of_reader(step, i) == Claim::needed && !is_given_up_by(step, i)) return false;
   return true;
+}
+
+/// A process without connections has ended or runs another program: it asks for nothing. One that has just
+/// come asks next.
+bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
+  const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
+  const ReaderRecord& record = step.read_by[reader];
+  if (component == nullptr || component->processes > 0 || !record.has_closed || record.is_unfinished)
+    return false;
+  if (jobs_.find(component->name, step.key.rule) != nullptr) return false;
+  if (sequences_.is_to_open_again(step, *component)) return false;
+  if (component->look == Look::idle) return true;
+  const bool have_enough_read = record.processes.size() >= most_processes_[step.key.rule][reader];
+  return std::ranges::all_of(component->live, [&](ProcessId id) {
+    const Process& process = processes_.processes().at(id);
+    return (have_enough_read && process.has_opened) || record.processes.contains(id) ||
+           process.connections == 0 || process.is_blocked();
+  });
 }
 
 bool ReaderBook::is_partly_read(const Step& step) const {

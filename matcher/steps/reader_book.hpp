@@ -47,9 +47,9 @@ class ReaderBook {
   [[nodiscard]] Claim claim_of_reader(const Step& step, std::size_t reader) const;
   /// Whether a reader has not read the step, and has not ended well.
   [[nodiscard]] bool is_left_unread(const Step& step) const;
-  /// Whether nobody is likely to ask for the step: a process of each reader has read it, and of readers whose
-  /// number of processes is unknown, those that have not read it wait for something else. They may ask
-  /// later, as new processes may.
+  /// Whether nobody is likely to ask for the step. Of each reader whose number of processes is unknown, as
+  /// many processes have read it as have read any step of the rule, and none has just come. Or none of the
+  /// others can ask for it now: all wait for something else. They may ask later, as new processes may.
   [[nodiscard]] bool is_given_up(const Step& step) const;
   /// Whether some processes of a reader have not read the step, although that many processes have read
   /// another step of the rule.
@@ -60,6 +60,7 @@ class ReaderBook {
   [[nodiscard]] bool have_readers_ended(std::uint32_t rule) const;
 
  private:
+  [[nodiscard]] bool is_given_up_by(const Step& step, std::size_t reader) const;
   [[nodiscard]] bool has_ended(const std::string& reader) const;
 
   const FileRules& rules_;

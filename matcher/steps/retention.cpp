@@ -163,9 +163,13 @@ void Retention::tell_of_doubtful(const Step& step) {
 }
 
 bool Retention::erase_given_up(std::uint32_t node) {
+  return erase_given_up([node](const Step& step) { return step.has_data_on(node); });
+}
+
+bool Retention::erase_given_up(const std::function<bool(const Step&)>& is_meant) {
   const auto is_given_up = [&](const auto& entry) {
     const Step& step = *entry.second;
-    return !is_in_use(step) && step.state == StepState::published && step.has_data_on(node) &&
+    return !is_in_use(step) && step.state == StepState::published && is_meant(step) &&
            parts_.readers.is_given_up(step) && parts_.reads.withdraw(step.id);
   };
   const auto found = std::ranges::find_if(unconsumed_, is_given_up);
@@ -184,7 +188,8 @@ bool Retention::erase_on_disk() {
   };
   return erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, false); }) ||
          erase_on_any_node([&](std::uint32_t node) { return erase_spilled(node, true); }) ||
-         erase_on_any_node([&](std::uint32_t node) { return erase_doubtful(node, Medium::disk); });
+         erase_on_any_node([&](std::uint32_t node) { return erase_doubtful(node, Medium::disk); }) ||
+         erase_given_up([](const Step& step) { return !step.bytes_in(Medium::disk).empty(); });
 }
 
 /// The disk space is for other steps, so a step that has been read is erased (with burst-buffer logs, once

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -93,6 +94,7 @@ class Retention {
   void keep(Step& step);
   void erase(Step& step);
   bool erase_if_any(Step* step);
+  bool erase_given_up(const std::function<bool(const Step&)>& is_meant);
   void free_disk(const Step& step);
   void tell_of_doubtful(const Step& step);
 

@@ -97,6 +97,7 @@ struct Process {
   std::uint32_t files = 0;
   /// The groups in which it has not finished, by Group::serial. A process may have 100,000 files open.
   AscendingMap<std::uint64_t, GroupMembership, 1> memberships;
+  bool has_opened = false;  ///< it has asked for a coupled file
   std::uint32_t waits = 0;  ///< its requests that are held back
   Look look = Look::none;
   /// By connection: the number of segments that its get waits for. Several matchers of a node may fetch the

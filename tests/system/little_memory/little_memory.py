@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""little_memory.py BUILD CASE: scripts whose number of processes nobody knows, with little memory: what all of them have read gives up its memory."""
+import os
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import clear_directory, expect, finish
+
+build, case = sys.argv[1:3]
+PYTHON = "/usr/bin/python3"
+BYTES, FILES = 300000, 10
+
+
+def write_flow(scripts, rules, staging="memory: 4MiB, spill: none"):
+    """`scripts`: the lines of each component's script for bash. Rules: (pattern, writer, readers, more keys)."""
+    lines = ["version: 1", "name: test", f"staging: {{prewarm: 0, {staging}}}", "components:"]
+    for name, script in scripts.items():
+        with open(f"run_{name}.sh", "w") as file:
+            file.write("set -e\n" + script + "\n")
+        lines.append(f"  {name}: {{command: bash run_{name}.sh}}")
+    lines += ["files:"] + [f'  - {{path: "{path}", writer: {writer}, readers: [{", ".join(readers)}]{more}}}' for path, writer, readers, more in rules]
+    with open("flow.yaml", "w") as flow:
+        flow.write("\n".join(lines) + "\n")
+
+
+def run():
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0)
+
+
+def count(path):
+    with open(path) as file:
+        return int(file.read())
+
+
+EACH = f"for i in $(seq {FILES}); do"
+WRITES = f"{EACH} head -c {BYTES} /dev/zero > a.$i; done"
+
+
+def diamond_rules(more=""):
+    return [("a.*", "a", ["b", "c"], more), ("b.*", "b", ["d"], more), ("c.*", "c", ["d"], more)]
+
+
+def diamond():
+    """Two read what one writes, and one reads what both make of it: first all of the one, then all of the other."""
+    last = f"for f in b c; do {EACH} cat $f.$i; done; done | wc -c > count"
+    write_flow({"a": WRITES, "b": f"{EACH} cat a.$i > b.$i; done", "c": f"{EACH} cat a.$i > c.$i; done", "d": last}, diamond_rules())
+    run()
+    expect(count("count") == 2 * FILES * BYTES, "the bytes")
+
+
+def diamond_of_shells():
+    """The shells themselves read files, too: they are connected for the whole run, and wait for their commands."""
+    write_flow({"a": "echo small > a.0\n" + WRITES, "b": f"read -r x < a.0\n{EACH} cat a.$i > b.$i; done", "c": f"{EACH} cat a.$i > c.$i; test -e a.$i || true; done",
+                "d": f"{EACH} cat b.$i c.$i; test -e b.$i || true; done | wc -c > count"}, diamond_rules())
+    run()
+    expect(count("count") == 2 * FILES * BYTES, "the bytes")
+
+
+def diamond_with_queues():
+    """With queues, a writer waits for readers as well as for memory."""
+    write_flow({"a": WRITES, "b": f"{EACH} cat a.$i > b.$i; done", "c": f"{EACH} cat a.$i > c.$i; done", "d": f"{EACH} cat b.$i c.$i; done | wc -c > count"},
+               diamond_rules(", queue: 2"))
+    run()
+    expect(count("count") == 2 * FILES * BYTES, "the bytes")
+
+
+def chain():
+    """A pipeline of three, whose last program is one process of Python that starts a command for each file."""
+    with open("last.py", "w") as file:
+        file.write(f"import os, subprocess\nsum = 0\nfor i in range(1, {FILES} + 1): sum += len(subprocess.run(['cat', f'b.{{i}}'], stdout=subprocess.PIPE, check=True).stdout); os.path.exists(f'b.{{i}}')\n"
+                   "print(sum)\n")
+    write_flow({"a": WRITES, "b": f"{EACH} cat a.$i > b.$i; done", "d": f"{PYTHON} last.py > count"}, [("a.*", "a", ["b"], ""), ("b.*", "b", ["d"], "")], "memory: 2MiB, spill: none")
+    run()
+    expect(count("count") == FILES * BYTES, "the bytes")
+
+
+def pool():
+    """Workers of Python take a file each in turn; those without a file wait for one in a pipe."""
+    with open("pool.py", "w") as file:
+        file.write("import multiprocessing\ndef size(i):\n    with open(f'a.{i}', 'rb') as file: return len(file.read())\nif __name__ == '__main__':\n"
+                   f"    with multiprocessing.Pool(3) as pool: print(sum(pool.map(size, range(1, {3 * FILES} + 1), chunksize=1)))\n")
+    write_flow({"a": WRITES.replace(f"seq {FILES}", f"seq {3 * FILES}"), "b": f"{PYTHON} pool.py > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    run()
+    expect(count("count") == 3 * FILES * BYTES, "the bytes")
+
+
+clear_directory()
+globals()[case]()
