@@ -14,6 +14,10 @@ namespace {
 /// The time for remaining output after the process has ended.
 constexpr std::chrono::seconds time_for_output{2};
 
+/// The time for processes that the process has left in the background, and between two looks at them.
+constexpr std::chrono::seconds time_for_others{10};
+constexpr std::chrono::milliseconds between_looks{200};
+
 /// Within the patience with a launcher whose processes have all ended. At these parts of it the launcher is
 /// reminded, asked to end, and killed.
 constexpr int looks = 10;
@@ -120,10 +124,21 @@ void SupervisedProcess::output_closed() {
 }
 
 void SupervisedProcess::tell_end() {
-  if (has_reported_end_) return;
+  if (has_reported_end_ || waits_for_others()) return;
   has_reported_end_ = true;
   grace_.cancel();
   callbacks_.on_end();
+}
+
+bool SupervisedProcess::waits_for_others() {
+  if (!callbacks_.goes_on || end_->failed()) return false;
+  const bool is_last_time = std::chrono::steady_clock::now() >= exited_ + time_for_others;
+  if (!callbacks_.goes_on(is_last_time) || is_last_time) return false;
+  grace_.expires_after(between_looks);
+  grace_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) tell_end();
+  });
+  return true;
 }
 
 void SupervisedProcess::signal_group(int signal) const {

@@ -23,6 +23,9 @@ class SupervisedProcess {
     std::function<void()> on_exit;  ///< the exit status has been collected
     std::function<void()> on_end;   ///< all output has arrived, or a short time has passed because another
                                     ///< process holds the pipes
+    /// Whether the end is to be told later, because the process has left others behind that go on. Asked
+    /// again and again for some seconds; `is_last_time`: the end is told all the same.
+    std::function<bool(bool is_last_time)> goes_on = {};
   };
   struct Launching {
     bool is_launcher = false;
@@ -53,6 +56,7 @@ class SupervisedProcess {
   [[nodiscard]] bool has_open_outputs() const;
   void output_closed();
   void tell_end();
+  [[nodiscard]] bool waits_for_others();
   void watch_launcher();
   void look_at_launcher();
 

@@ -89,10 +89,29 @@ std::vector<std::string> ComponentProcesses::cancel_starts() {
 }
 
 void ComponentProcesses::kill_rest(const Member& member) const {
+  for (const pid_t process : rest_of(member)) ::kill(process, SIGKILL);
+}
+
+std::vector<pid_t> ComponentProcesses::rest_of(const Member& member) const {
+  auto rest = runtime::processes_with_environment("SLUICE_COMPONENT=" + member.component->name);
+  if (rest.empty()) return rest;
   const auto of_run = runtime::processes_with_environment(runtime::run_mark(setting_.directory.socket()));
-  const auto of_component = runtime::processes_with_environment("SLUICE_COMPONENT=" + member.component->name);
-  for (const pid_t process : of_component)
-    if (std::ranges::find(of_run, process) != of_run.end()) ::kill(process, SIGKILL);
+  std::erase_if(rest, [&](pid_t process) { return std::ranges::find(of_run, process) == of_run.end(); });
+  return rest;
+}
+
+/// Processes in the background, and daemons, may still use files of the component.
+bool ComponentProcesses::goes_on(const Member& member, bool is_last_time) const {
+  const std::string& name = member.component->name;
+  if (!is_coupled(setting_.workflow, name)) return false;
+  const std::vector<pid_t> rest = rest_of(member);
+  if (rest.empty()) return false;
+  if (is_last_time)
+    setting_.notice(name + " has ended, and has left process " + std::to_string(rest.front()) +
+                    (rest.size() > 1 ? " and others" : "") +
+                    " in the background: opens of coupled files there fail from now on. Let the command wait "
+                    "for them (wait)");
+  return true;
 }
 
 void ComponentProcesses::start_due(const workflows::Component& component) {
@@ -120,8 +139,10 @@ void ComponentProcesses::start(Member& member) {
     member.process = std::make_unique<SupervisedProcess>(
         setting_.loop, setting_.console, name, std::move(child),
         SupervisedProcess::Launching{plan.by_launcher, setting_.end_timeout},
-        SupervisedProcess::Callbacks{[this, &member] { listener_.component_exited(member); },
-                                     [this, &member] { listener_.component_ended(member); }},
+        SupervisedProcess::Callbacks{
+            [this, &member] { listener_.component_exited(member); },
+            [this, &member] { listener_.component_ended(member); },
+            [this, &member](bool is_last_time) { return goes_on(member, is_last_time); }},
         std::move(terminals));
   } catch (const IoError& error) {
     member.problem = error.what();

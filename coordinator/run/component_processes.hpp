@@ -85,6 +85,8 @@ class ComponentProcesses {
 
  private:
   void start(Member& member);
+  [[nodiscard]] std::vector<pid_t> rest_of(const Member& member) const;
+  [[nodiscard]] bool goes_on(const Member& member, bool is_last_time) const;
   [[nodiscard]] Member& member_named(const std::string& name);
 
   RunSetting& setting_;
