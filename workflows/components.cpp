@@ -3,6 +3,7 @@
 
 #include "ensembles.hpp"
 #include "schema.hpp"
+#include "sluice/formats/near_match.hpp"
 #include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/duration.hpp"
 #include "sluice/workflows/shell_words.hpp"
@@ -98,6 +99,22 @@ std::string path_problem(const std::string& path) {
   return {};
 }
 
+/// Programs may have braces of their own, so that this is no mistake.
+void warn_of_placeholders(ValueReader& reader, const Component& component) {
+  const std::vector<std::string> known{"{instance}", "{resume}"};
+  for (const std::string& word : component.command) {
+    const std::size_t begin = word.find('{'), end = word.find('}', begin);
+    if (begin == std::string::npos || end == std::string::npos) continue;
+    const std::string found = word.substr(begin, end + 1 - begin);
+    const std::string guess = formats::suggestion(found, known);
+    const bool is_known = std::ranges::find(known, found) != known.end() || found.starts_with("{instance:");
+    if (guess.empty() || is_known) continue;
+    reader.findings().warning(component.command_position, "the command of component '" + component.name +
+                                                              "' contains " + found + guess +
+                                                              " The program gets it as it is written");
+  }
+}
+
 /// A command may mean them as they are.
 void warn_of_job_words(ValueReader& reader, const Component& component) {
   if (component.for_each) return;
@@ -188,6 +205,7 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
   }
   read_starts(reader, *section, component);
   warn_of_job_words(reader, component);
+  if (!component.for_each) warn_of_placeholders(reader, component);
   if (component.for_each) return component;
   read_restart_delay(reader, *section, component.failure);
   check_ensemble_keys(reader, *section, component);

@@ -265,7 +265,9 @@ void write_rule(std::ostream& out, const DraftRule& rule, const std::vector<Draf
   out << "  - path: " << in_quotes(rule.pattern) << "\n    writer: " << components[rule.writer].name
       << "\n    readers: [" << readers << "]\n";
   if (rule.closes == 1) return;
-  const bool has_number = rule.closes > 0 && rule.closes <= most_closes;
+  // Ranks that open a file one after the other may close it more or less often next time.
+  const bool is_one_process = components[rule.writer].command.ranks <= 1;
+  const bool has_number = is_one_process && rule.closes > 0 && rule.closes <= most_closes;
   out << "    publish: " << (has_number ? "close:" + std::to_string(rule.closes) : "exit") << "  # "
       << components[rule.writer].name << " opened a file again, and closed it "
       << (rule.closes > 0 ? std::to_string(rule.closes) + " times" : "several times") << '\n';

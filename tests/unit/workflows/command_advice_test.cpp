@@ -40,6 +40,23 @@ TEST_CASE("what only a shell can begin with is told with what to write") {
     CHECK(advice(words).empty());
 }
 
+TEST_CASE("a placeholder that is nearly one is told, and braces of the program's own are not") {
+  const auto told = [](const std::string& argument) {
+    std::string text;
+    for (const Mistake& warning : parse_workflow("version: 1\ncomponents:\n  a: {command: 'x " + argument +
+                                                     " {instance}', instances: 2}\n",
+                                                 "/w/flow.yaml")
+                                      .warnings)
+      text += warning.text;
+    return text;
+  };
+  CHECK(
+      told("{instanc}").find("contains {instanc}: did you mean '{instance}'? The program gets it as it is") !=
+      std::string::npos);
+  for (const char* argument : {"{instance}", "a{instance:03}.nc", "{resume}", "{x}", "{{a,b}}", "{1..4}"})
+    CHECK(told(argument).empty());
+}
+
 TEST_CASE("what nothing expands is told: variables in values, and words of jobs") {
   const auto flow = parse_workflow(
       "version: 1\ncomponents:\n  a: {command: 'x {stem}', environment: {PATH: \"$HOME/bin:${PATH}\", B: "
