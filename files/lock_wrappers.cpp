@@ -16,6 +16,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 #include "wrapped_call.hpp"
 
@@ -67,16 +68,43 @@ bool is_unlocked(int descriptor) noexcept {
 }
 
 /// A lock for writing needs a descriptor for writing: the kernel says so.
-bool passes_lock(int command, const void* argument) noexcept {
+bool may_lock(int descriptor, bool is_for_writing) noexcept {
+  const int flags = is_for_writing ? SLUICE_REAL(fcntl)(descriptor, F_GETFL) : O_RDWR;
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/// Whether the command is done by that: the lock is not taken, and nobody else's is seen.
+bool passes_lock(int descriptor, int command, void* argument) noexcept {
+  auto* const lock = static_cast<struct flock*>(argument);
   switch (command) {
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-      return argument != nullptr && static_cast<const struct flock*>(argument)->l_type != F_WRLCK;
+      return lock != nullptr && is_unlocked(descriptor) && may_lock(descriptor, lock->l_type == F_WRLCK);
+    case F_GETLK:
+    case F_OFD_GETLK:
+      if (lock == nullptr || !is_unlocked(descriptor)) return false;
+      lock->l_type = F_UNLCK;
+      return true;
     default:
       return false;
   }
+}
+
+/// Of lockf(3), which locks for writing.
+bool passes_lockf(int descriptor, int command) noexcept {
+  if (command < F_ULOCK || command > F_TEST || !is_unlocked(descriptor)) return false;
+  return may_lock(descriptor, command == F_LOCK || command == F_TLOCK);
+}
+
+/// Files that the program has inherited, such as by a redirection of a shell.
+__attribute__((constructor)) void begin() {
+  if (std::getenv("SLUICE_SOCKET") == nullptr || std::getenv("SLUICE_RULES") == nullptr) return;
+  constexpr int most_inherited = 256;
+  for (int descriptor = 0; descriptor < most_inherited; ++descriptor)
+    if (mark_of(descriptor) != 0 && may_be_coupled_file(descriptor))
+      (void)sluice::files::leave_unlocked(descriptor);
 }
 
 }  // namespace
@@ -101,16 +129,24 @@ SLUICE_EXPORT int flock(int descriptor, int operation) noexcept {
   return is_unlocked(descriptor) ? 0 : SLUICE_REAL(flock)(descriptor, operation);
 }
 
-#define SLUICE_FCNTL(fcntl)                                                  \
-  SLUICE_EXPORT int fcntl(int descriptor, int command, ...) {                \
-    va_list arguments;                                                       \
-    va_start(arguments, command);                                            \
-    void* const argument = va_arg(arguments, void*);                         \
-    va_end(arguments);                                                       \
-    if (passes_lock(command, argument) && is_unlocked(descriptor)) return 0; \
-    return SLUICE_REAL(fcntl)(descriptor, command, argument);                \
+#define SLUICE_FCNTL(fcntl)                                   \
+  SLUICE_EXPORT int fcntl(int descriptor, int command, ...) { \
+    va_list arguments;                                        \
+    va_start(arguments, command);                             \
+    void* const argument = va_arg(arguments, void*);          \
+    va_end(arguments);                                        \
+    if (passes_lock(descriptor, command, argument)) return 0; \
+    return SLUICE_REAL(fcntl)(descriptor, command, argument); \
   }
 SLUICE_FCNTL(fcntl)
 SLUICE_FCNTL(fcntl64)
+
+SLUICE_EXPORT int lockf(int descriptor, int command, off_t bytes) {
+  return passes_lockf(descriptor, command) ? 0 : SLUICE_REAL(lockf)(descriptor, command, bytes);
+}
+
+SLUICE_EXPORT int lockf64(int descriptor, int command, off64_t bytes) {
+  return passes_lockf(descriptor, command) ? 0 : SLUICE_REAL(lockf64)(descriptor, command, bytes);
+}
 
 }  // extern "C"

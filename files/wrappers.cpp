@@ -155,15 +155,18 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     if (own.kind == WrittenFile::Kind::given && (flags & O_CREAT) != 0 && is_of_romio(site))
       sluice::files::keep_until_reopened(own.file);
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
+    bool is_read_on_disk = false;
     if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
       const CoupledFile file = look_for(directory, path);  // waits
+      is_read_on_disk = file.kind == CoupledFile::Kind::on_disk;
       if (file.kind == CoupledFile::Kind::image && (flags & O_ACCMODE) == O_RDONLY)
         return recorded(open_anew(file, flags & ~O_CREAT), directory, path);
       if (file.kind == CoupledFile::Kind::image && is_of_fortran(site)) return fail(EACCES);
       if (file.kind == CoupledFile::Kind::failed && (flags & O_CREAT) == 0) return fail(file.error_number);
     }
     if (!is_of_no_file(flags) && change_read(directory, path) != ReaderChange::to_disk) return fail(EACCES);
-    const int descriptor = open_on_disk(directory, path, how, open_path);
+    int descriptor = open_on_disk(directory, path, how, open_path);
+    if (is_read_on_disk) descriptor = leave_unlocked(descriptor);
     return may_be_for_reading(flags) ? recorded(descriptor, directory, path, true) : descriptor;
   }
   const CoupledFile file = look_for(directory, path, site);
@@ -222,9 +225,11 @@ template <class OpenPath>
 FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_path) {
   const WrittenFile own = open_written(AT_FDCWD, path, flags_of(mode), all_may);
   const bool is_ordinary = own.kind == WrittenFile::Kind::ordinary;
-  if (is_ordinary && may_be_for_reading(flags_of(mode))) (void)look_for(AT_FDCWD, path);  // waits
+  const bool is_read_on_disk = is_ordinary && may_be_for_reading(flags_of(mode)) &&
+                               look_for(AT_FDCWD, path).kind == CoupledFile::Kind::on_disk;  // waits
   if (is_ordinary && change_read(AT_FDCWD, path) == ReaderChange::to_disk) {
-    FILE* const stream = open_path(path, mode);
+    FILE* stream = open_path(path, mode);
+    if (is_read_on_disk) stream = leave_unlocked(stream);
     return may_be_for_reading(flags_of(mode)) ? recorded(stream, path, true) : stream;
   }
   if (is_ordinary || own.kind == WrittenFile::Kind::failed) {
