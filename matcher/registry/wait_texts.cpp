@@ -1,12 +1,16 @@
 #include "wait_texts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace sluice::matcher {
 
 namespace {
 /// Ranks that a wait names.
 constexpr std::size_t most_ranks = 8;
+/// A wait that is told with advice.
+constexpr std::uint64_t long_wait_ms = 5000;
 }  // namespace
 
 std::string WaitTexts::of(const Group& group) const {
@@ -27,14 +31,15 @@ std::string WaitTexts::of(const Group& group) const {
     case Group::WaitsFor::file:
       break;
   }
-  return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer + doubt(group);
+  return parts_.names.quoted(group.key) + " from " + parts_.rules.of(group.key).writer +
+         parts_.names.elsewhere_text(group.key);
 }
 
-/// Why the wait for a publication may be a mistake; empty: it is none. Who asks for a name that is not the
-/// next number of those that were published may look whether its own output is there.
+/// What to do where a long wait for a publication may be a mistake; empty: it is none. Who asks for a name
+/// that is not the next number of those that were published may look whether its own output is there.
 std::string WaitTexts::doubt(const Group& group) const {
-  if (const std::string elsewhere = parts_.names.elsewhere_text(group.key); !elsewhere.empty())
-    return elsewhere;
+  if (group.waits_for != Group::WaitsFor::publication || !parts_.names.elsewhere_text(group.key).empty())
+    return {};
   const FileRule& rule = parts_.rules.of(group.key);
   const Dataset* const dataset = parts_.datasets.find(group.key);
   if (rule.is_stream || !parts_.uses.has_published(group.key.rule) ||
@@ -167,6 +172,12 @@ std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
     if (process.rank != no_rank && wait.ranks.size() < most_ranks)
       wait.ranks.push_back(static_cast<std::uint32_t>(process.rank));
   };
+  std::map<std::pair<std::string, DatasetKey>, std::string> advice;  // it takes a look at many names
+  const auto advice_on = [&](const Group& group) -> const std::string& {
+    const auto [known, is_new] = advice.try_emplace({group.component->name, group.key});
+    if (is_new) known->second = doubt(group);
+    return known->second;
+  };
   const auto& processes = parts_.processes.processes();
   for (const Group* group : parts_.groups.waiting()) {
     const std::string text = of(*group);
@@ -174,7 +185,9 @@ std::vector<WaitStatus> WaitTexts::report(std::uint64_t now) const {
         group->waits_for == Group::WaitsFor::publication && !parts_.names.elsewhere_text(group->key).empty();
     for (const auto& [rank, member] : group->members) {
       const Process* const process = processes.find(member.process);
-      if (member.ticket && process != nullptr) add(*process, text, member.since_ms, is_doubtful);
+      const bool is_long = now - std::min(now, member.since_ms) >= long_wait_ms;
+      if (member.ticket && process != nullptr)
+        add(*process, is_long ? text + advice_on(*group) : text, member.since_ms, is_doubtful);
     }
   }
   for (const GetWait& wait : parts_.get_waits.all()) add(processes.at(wait.process), of(wait), wait.since_ms);
