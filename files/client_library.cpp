@@ -71,4 +71,13 @@ std::optional<runtime::ReceivedMessage> ask_by_client_library(runtime::MessageTy
   return answer;
 }
 
+int connection_of_client_library() {
+  const auto ask = uses_mpi() ? function_named<Asker>("sluice_ask") : nullptr;
+  std::size_t bytes = 0;
+  int descriptor = -1;
+  const bool is_known = ask != nullptr && ask(runtime::asks_for_connection, nullptr, 0, nullptr, &bytes,
+                                              &descriptor) == NC_NOERR;
+  return is_known ? descriptor : -1;
+}
+
 }  // namespace sluice::files

@@ -28,4 +28,7 @@ namespace sluice::files {
 [[nodiscard]] std::optional<runtime::ReceivedMessage> ask_by_client_library(
     runtime::MessageType type, const std::vector<std::byte>& fields);
 
+/// A connection of the process to its matcher, which belongs to the client library; -1: it has none.
+[[nodiscard]] int connection_of_client_library();
+
 }  // namespace sluice::files

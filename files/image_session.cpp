@@ -1,6 +1,7 @@
 #include "image_session.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -318,6 +320,9 @@ void ImageSession::keep_another_connection() {
 
 namespace {
 
+/// A matcher that is busy takes a moment.
+constexpr int most_looks = 20, look_ms = 100;
+
 constinit std::atomic<int> connection{-1};
 constinit std::atomic<std::uint64_t> connection_number{0};  ///< st_ino of the socket
 constinit std::atomic<pid_t> owner{0};
@@ -364,8 +369,22 @@ bool say_farewell(std::span<const runtime::FileIdentity> files) noexcept {
     packet.add(file.file);
   }
   packet.add(std::uint8_t{0});  // not by exec
-  return ::send(descriptor, packet.bytes.data(), packet.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(packet.size);
+  const auto send = [&] {
+    return ::send(descriptor, packet.bytes.data(), packet.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(packet.size);
+  };
+  if (send()) return true;
+  // The matcher reads what is there without this process, unless it is stopped.
+  pollfd writable{descriptor, POLLOUT, 0};
+  for (int i = 0; i < most_looks && (errno == EAGAIN || errno == EINTR); ++i) {
+    (void)::poll(&writable, 1, look_ms);
+    if (send()) return true;
+  }
+  return false;
+}
+
+bool has_noted_connection() noexcept {
+  return owner == ::getpid() && connection_number != 0 && number_of(connection) == connection_number;
 }
 
 }  // namespace sluice::files

@@ -147,8 +147,10 @@ inline constexpr std::size_t most_farewell_files = 256;
 
 /// The process has this connection to its matcher, as long as it keeps it open.
 void note_connection(int descriptor) noexcept;
-/// Tells the matcher that the process has left these files in order: without memory, locks and waits. False:
-/// there is no connection, or the matcher has not read for long. Takes at most `most_farewell_files`.
+[[nodiscard]] bool has_noted_connection() noexcept;
+/// Tells the matcher that the process has left these files in order: without memory and locks. Waits at most
+/// 2 s, for a matcher that has much to read. False: there is no connection, or the matcher has not read for
+/// so long. Takes at most `most_farewell_files`.
 [[nodiscard]] bool say_farewell(std::span<const runtime::FileIdentity> files) noexcept;
 
 }  // namespace sluice::files

@@ -90,21 +90,20 @@ class HeldFiles {
   [[nodiscard]] bool is_empty() const noexcept {
     return count_.load(std::memory_order_relaxed) == 0 || owner_.load() != ::getpid();
   }
-  /// Without memory: as many as there is room for. Returns their number.
-  [[nodiscard]] std::size_t copy_to(std::span<FileIdentity> files) const noexcept {
-    std::size_t count = 0;
+  /// Calls `visit` with each file, with some perhaps twice. Takes no memory.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
     for (const Place& place : places_) {
-      const FileIdentity file = place.identity();
-      if (file != no_file && count < files.size()) files[count++] = file;
+      if (const FileIdentity file = place.identity(); file != no_file) visit(file);
     }
-    return count;
+    if (!is_overfull_) return;
+    for_each_descriptor([&](int descriptor) {
+      if (const FileIdentity file = written_by(descriptor); file != no_file) visit(file);
+    });
   }
   [[nodiscard]] std::vector<FileIdentity> all() const {
     std::vector<FileIdentity> files;
-    for (const Place& place : places_) {
-      if (const FileIdentity file = place.identity(); file != no_file) files.push_back(file);
-    }
-    if (is_overfull_) for_each_descriptor([&](int descriptor) { files.push_back(written_by(descriptor)); });
+    for_each([&](const FileIdentity& file) { files.push_back(file); });
     return files;
   }
 
@@ -248,6 +247,12 @@ int trouble_of_name(int directory, const char* path, int& flags) noexcept {
   return trouble;
 }
 
+/// The last word may come in a signal handler, which cannot ask for a way then.
+void note_own_connection() {
+  if (has_noted_connection()) return;
+  if (const int connection = connection_of_client_library(); connection >= 0) note_connection(connection);
+}
+
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
@@ -279,6 +284,7 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
       if ((flags & O_ACCMODE) == O_RDONLY) made_for_reading.add(identity);
     }
     kept().release(file);
+    note_own_connection();
   }
   return {WrittenFile::Kind::given, std::move(file), 0};
 }
@@ -375,8 +381,18 @@ void note_exit() noexcept {
 void note_end_at_once() noexcept {
   if (held.is_empty() || has_kept_steps()) return note_exit();
   std::array<FileIdentity, most_farewell_files> files;
-  const std::size_t count = held.copy_to(files);
-  if (!say_farewell(std::span(files).first(count)) && uses_mpi()) note_exit();
+  std::size_t count = 0;
+  bool is_told = true;
+  const auto tell_some = [&] {
+    is_told = is_told && say_farewell(std::span(files).first(count));
+    count = 0;
+  };
+  held.for_each([&](const FileIdentity& file) {
+    files[count++] = file;
+    if (count == files.size()) tell_some();
+  });
+  if (count > 0) tell_some();
+  if (!is_told && uses_mpi()) note_exit();
 }
 
 bool holds_files() noexcept {

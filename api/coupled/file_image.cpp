@@ -69,6 +69,10 @@ int ask_matcher(int type, const void* fields, std::size_t bytes, void* answer, s
   try {
     const auto* const first = static_cast<const std::byte*>(fields);
     const auto session = process_session(runtime::read_client_environment());
+    if (type == runtime::asks_for_connection) {
+      *descriptor = session->idle_connection();
+      return NC_NOERR;
+    }
     runtime::ReceivedMessage message =
         session->ask_about_file(static_cast<runtime::MessageType>(type), {first, first + bytes});
     if (message.fields.size() > *room) throw Error(NC_EIO, "damaged packet: a long answer about a file");

@@ -570,6 +570,11 @@ const std::vector<std::string>& Session::first_listing(
                                         : first_listings_.emplace(directory, list()).first->second;
 }
 
+int Session::idle_connection() {
+  const std::lock_guard lock(mutex_);
+  return idle_.empty() ? -1 : idle_.front()->socket.descriptor();
+}
+
 bool Session::is_alive() {
   if (is_lost_) return false;
   const std::lock_guard lock(mutex_);

@@ -61,6 +61,21 @@ int main(void) {
 }
 """
 
+MANY = INCLUDES + """
+static void handler(int number) { (void)number; _exit(0); }
+int main(int count, char** words) {
+  for (int i = 0; i < atoi(words[1]); ++i) {
+    char name[20];
+    sprintf(name, "a%d.dat", i);
+    int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (file < 0 || write(file, "data\\n", 5) != 5) return 2;
+  }
+  signal(SIGALRM, handler);
+  alarm(1);
+  for (;;) free(malloc((size_t)count));
+}
+"""
+
 ENDS = INCLUDES + """
 int main(int count, char** words) {
   (void)count;
@@ -76,10 +91,10 @@ int main(int count, char** words) {
 """
 
 
-def compile_program(name, text, *options):
+def compile_program(name, text, *options, compiler="cc"):
     with open(name + ".c", "w") as source:
         source.write(text)
-    subprocess.run(["cc", "-O1", "-Wall", "-pthread", *options, "-o", name, name + ".c"], check=True)
+    subprocess.run([compiler, "-O1", "-Wall", "-pthread", *options, "-o", name, name + ".c"], check=True)
 
 
 def run(writes, reads):
@@ -94,6 +109,22 @@ def handlers():
     run("for i in $(seq 30); do timeout -s KILL 30 ./program a$i.dat $i || echo hangs >> failed; done", "for i in $(seq 30); do cat a$i.dat; done > read")
     expect(not os.path.exists("failed"), "a program hangs")
     expect(open("read").read() == "data\n" * 30, "what is read: " + open("read").read())
+
+
+def handlers_of_mpi():
+    """The same in a program that uses MPI, which asks its matcher by the client library."""
+    compile_program("program", HANDLER.replace("END", "_exit(0)").replace("#define _GNU_SOURCE", "#define _GNU_SOURCE\n#include <mpi.h>").replace("(void)count;", "MPI_Init(&count, &words);"), compiler="mpicc.openmpi")
+    run("for i in $(seq 8); do timeout -s KILL 60 ./program a$i.dat $i || echo hangs >> failed; done", "for i in $(seq 8); do cat a$i.dat; done > read")
+    expect(not os.path.exists("failed"), "a program hangs")
+    expect(open("read").read() == "data\n" * 8, "what is read: " + open("read").read())
+
+
+def many_files():
+    """A program that ends in a handler with more files open than are remembered has left all of them in order."""
+    compile_program("program", MANY)
+    run("timeout -s KILL 60 ./program 600 || echo failed > failed", "i=0; while [ $i -lt 600 ]; do cat a$i.dat; i=$((i + 1)); done > read")
+    expect(not os.path.exists("failed"), "the program ends")
+    expect(open("read").read() == "data\n" * 600, f"what is read: {len(open('read').read())} bytes")
 
 
 def cancelled():

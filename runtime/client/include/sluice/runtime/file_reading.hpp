@@ -31,6 +31,9 @@ enum FoundFile : int {
 };
 
 /// Room for an answer that `sluice_ask` of the client library gives.
+/// Instead of a message's type: sluice_ask gives the number of a connection to the matcher that the process
+/// has now; -1: it has none.
+inline constexpr int asks_for_connection = 0;
 inline constexpr std::size_t most_asked_bytes = 64;
 
 /// The error number of the C library for an error of the matcher.

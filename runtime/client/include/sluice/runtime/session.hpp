@@ -183,6 +183,8 @@ class Session : public SegmentSource {
 
   /// True in a forked child.
   [[nodiscard]] bool is_forked_child() const noexcept { return fork_guard_.is_child(); }
+  /// The descriptor of a connection that nobody uses now, which stays the session's; -1: there is none.
+  [[nodiscard]] int idle_connection();
   /// Whether the matcher still runs, as far as is known without waiting.
   [[nodiscard]] bool is_alive();
 
