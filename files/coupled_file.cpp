@@ -172,7 +172,7 @@ std::vector<std::string> find_coupled_names(int directory) {
           names.push_back(file.path.substr(file.path.rfind('/') + 1));
       }
     };
-    add(process.view.list(path));
+    add(process.view.list(path, process.is_attached ? std::string() : environment.component));
     if (!process.is_attached && std::ranges::any_of(environment.rules, runtime::is_written_as_file))
       add(process.view.list_written(path));
   } catch (const Error&) {

@@ -46,8 +46,9 @@ void RunView::change(const runtime::RuleMatch& match, bool removes) {
   }
 }
 
-std::vector<runtime::PublishedFile> RunView::list(const std::string& directory) noexcept {
-  return list_by([&] { return observer().list({directory, false, {}}); });
+std::vector<runtime::PublishedFile> RunView::list(const std::string& directory,
+                                                  const std::string& component) noexcept {
+  return list_by([&] { return observer().list({directory, false, {}, {}, component}); });
 }
 
 std::vector<runtime::PublishedFile> RunView::list_written(const std::string& directory) noexcept {

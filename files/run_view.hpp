@@ -24,9 +24,10 @@ class RunView {
   /// The process is about to change or remove the file. Throws Error: NC_EPERM where the run has it, and
   /// another one where the disk has it.
   void change(const runtime::RuleMatch& match, bool removes);
-  /// The published files of the directory that are in memory; none when the run has ended. `directory`:
-  /// absolute, without symbolic links.
-  [[nodiscard]] std::vector<runtime::PublishedFile> list(const std::string& directory) noexcept;
+  /// The published files of the directory that are in memory, and those that the component is writing; none
+  /// when the run has ended. `directory`: absolute, without symbolic links.
+  [[nodiscard]] std::vector<runtime::PublishedFile> list(const std::string& directory,
+                                                         const std::string& component) noexcept;
   /// The same for files that processes of this matcher write, or have written.
   [[nodiscard]] std::vector<runtime::PublishedFile> list_written(const std::string& directory) noexcept;
 

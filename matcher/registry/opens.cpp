@@ -213,7 +213,8 @@ void Opens::decide_open_read(Group& group) {
   } else if (is_writer && !dataset.in_progress.empty()) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
     // In files, the earlier step was the same file. NOLINTNEXTLINE(bugprone-branch-clone): the order matters
-  } else if (!dataset.in_progress.empty() && (dataset.newest == nullptr || is_being_changed(dataset))) {
+  } else if (!dataset.in_progress.empty() &&
+             (dataset.newest == nullptr || is_being_changed(dataset) || dataset.is_closed_by_any())) {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   } else if (dataset.newest != nullptr) {
     parts_.outcomes.give_step(group, *dataset.newest);

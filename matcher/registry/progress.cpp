@@ -29,6 +29,7 @@ void Progress::advance_on(const DatasetKey& key) {
 void Progress::advance_behind(const WrittenFile& file) {
   std::list<Group*>* const waiting = parts_.groups.waiting_behind(file);
   if (waiting == nullptr) return;
+  settle_groups(*waiting, removes);
   settle_groups(*waiting, does_not_remove);
   parts_.groups.drop_behind(file);
   advance_memory();

@@ -63,8 +63,38 @@ void Registry::end_file(ProcessId process, const WrittenFile& file) {
   Process* const found = parts_->processes.find(process);
   if (found == nullptr) return;
   parts_->processes.end_file(*found, file);
+  parts_->files.end(file);
   end_if_gone(process);
   parts_->progress.advance_behind(file);
+}
+
+void Registry::note_file(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed) {
+  if (parts_->processes.writer_of(file) != nullptr) parts_->files.note(file, keys, is_closed);
+}
+
+WrittenFile Registry::closed_file(const DatasetKey& key) const {
+  return parts_->files.closed(key);
+}
+
+/// Who waits for the next step in any case is told when it comes.
+std::string Registry::may_be_closed_by(const Use& use) const {
+  const Process* const process = parts_->processes.find(use.process);
+  if (process == nullptr || use.key.rule >= parts_->rules.size()) return {};
+  const Dataset* const dataset = parts_->datasets.find(use.key);
+  const bool is_written = dataset != nullptr && !dataset->in_progress.empty();
+  if (!is_written && !parts_->files.has(use.key, use.file)) return {};
+  const FileRule& rule = parts_->rules.of(use.key);
+  const std::string& name = process->component->name;
+  if (use.waits && name != rule.writer) {
+    const bool takes_next = rule.is_stream && rule.mode_of(name).mode != ReadMode::latest;
+    const bool is_there = dataset != nullptr && (dataset->newest != nullptr || dataset->is_recycled);
+    if (takes_next || !is_there) return {};
+  }
+  return rule.writer;
+}
+
+bool Registry::is_any_written() const {
+  return !parts_->files.is_empty() || !parts_->datasets.in_progress().empty();
 }
 
 void Registry::end_if_gone(ProcessId process) {
@@ -310,11 +340,13 @@ void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, Creat
 }
 
 /// Uses a group of one process, because the removal may have to wait.
-void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key,
-                      const std::string& path) {
+void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path,
+                      const WrittenFile& follows) {
   Process& caller = parts_->processes.at(process);
   const std::uint64_t id = parts_->groups.own_id(*caller.component);
-  join(ticket, caller, GroupPurpose::remove, {key, {id, 0, 1}, false, 1, path});
+  CreateRequest removal{key, {id, 0, 1}, false, 1, path};
+  removal.follows = follows;
+  join(ticket, caller, GroupPurpose::remove, removal);
   parts_->progress.advance_on(key);
 }
 
@@ -546,7 +578,21 @@ void Registry::note_copy(ProcessId process, const CopyNotice& notice) {
 }
 
 Listing Registry::list(const ListRequest& request) {
-  return parts_->published.list(request);
+  Listing listing = parts_->published.list(request);
+  if (!request.directory.empty() && !request.newer_than && !request.after) add_unpublished(request, listing);
+  return listing;
+}
+
+/// On disk a file is there from its open on. Others find it when it has been closed: they wait for it then.
+void Registry::add_unpublished(const ListRequest& request, Listing& listing) const {
+  const auto add = [&](const DatasetKey& key, const std::string& path, bool is_closed) {
+    const bool is_there = path.starts_with(request.directory) && path.rfind('/') == request.directory.size();
+    if (is_there && (is_closed || parts_->rules.of(key).writer == request.component))
+      listing.files.push_back({key, parts_->names.of(key), path, 0});
+  };
+  parts_->files.for_each([&](const DatasetKey& key, bool is_closed) { add(key, key.name, is_closed); });
+  for (const Step* const step : parts_->datasets.in_progress())
+    add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by_any());
 }
 
 void Registry::looked(std::uint64_t number, bool is_idle) {

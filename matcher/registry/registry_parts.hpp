@@ -34,6 +34,7 @@
 #include "run_history.hpp"
 #include "run_views.hpp"
 #include "segment_grants.hpp"
+#include "sluice/matcher/open_files.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry.hpp"
 #include "spare_images.hpp"
@@ -56,6 +57,7 @@ struct Registry::Parts {
   FileRules rules;
   NodePools pools;
   ProcessTable processes;
+  OpenFiles files;
   DatasetTable datasets;
   DatasetNames names;
   PublishedFiles published;

@@ -8,6 +8,13 @@
 
 namespace sluice::matcher {
 
+bool Dataset::is_closed_by_any() const {
+  return std::ranges::any_of(in_progress, [](const Step* step) {
+    return std::ranges::any_of(step->writers->members,
+                               [](const auto& member) { return member.second.is_finished; });
+  });
+}
+
 Step* Dataset::visible_in_progress() const {
   const auto is_visible = [](const Step* step) {
     return step->publications > 0 || (step->publish_at == PublishAt::write && !step->header.empty());
@@ -100,6 +107,14 @@ void DatasetTable::fold_past(const std::function<void(const DatasetKey&, const D
     fold(key, dataset);
     datasets_.erase(found);
   }
+}
+
+std::vector<const Step*> DatasetTable::in_progress() const {
+  std::vector<const Step*> steps;
+  for (const auto& [id, step] : steps_) {
+    if (step->state == StepState::in_progress) steps.push_back(step.get());
+  }
+  return steps;
 }
 
 Step& DatasetTable::add(std::unique_ptr<Step> step) {

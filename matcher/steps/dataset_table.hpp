@@ -67,6 +67,8 @@ struct Dataset {
   /// The step that an open for reading finds while the step is still written; null: none. When readers can
   /// see part of a file that is being overwritten, they see the new contents.
   [[nodiscard]] Step* visible_in_progress() const;
+  /// Whether a process has closed a step that is still in progress: who has seen that expects the step.
+  [[nodiscard]] bool is_closed_by_any() const;
 };
 
 /// The sum over datasets that have been folded.
@@ -108,6 +110,8 @@ class DatasetTable {
 
   /// The number of a step that is to be made later.
   [[nodiscard]] StepId new_step() noexcept { return next_step_++; }
+  /// The steps that are being written.
+  [[nodiscard]] std::vector<const Step*> in_progress() const;
   /// Gives the step its id, unless it has one, and adds it to the steps in progress.
   Step& add(std::unique_ptr<Step> step);
   void erase(const Step& step) { steps_.erase(step.id); }

@@ -22,20 +22,16 @@ namespace sluice::runtime {
 // To the registry. `connection` is the sender's number of a connection. `query` is a number that the answer
 // returns.
 
-// Requests that have the same fields. `follows`: connection of the file of that path that the matcher is
-// publishing, which comes first; 0: there is none.
+// Requests that have the same fields.
 struct OpenForWriting {
   OpenRequest open;
-  std::uint64_t follows = 0;
 };
 struct OpenForReading {
   OpenRequest open;
-  std::uint64_t follows = 0;
   bool operator==(const OpenForReading&) const = default;
 };
 struct Inquiry {
   OpenRequest open;
-  std::uint64_t follows = 0;
 };
 /// What a process requests of the registry.
 using RegistryRequest =
@@ -114,6 +110,12 @@ using Publications = Several<PublishRequest>;
 using Closes = Several<CloseRequest>;
 struct ConnectionEnded {
   std::uint64_t connection = 0;
+};
+/// A file that a process writes by the C library has these names now.
+struct FileNames {
+  std::uint64_t connection = 0;  ///< of the file
+  std::vector<DatasetKey> keys;
+  bool is_closed = false;  ///< for the last time: it is being published
 };
 /// The process of the connection has received the segment.
 struct SegmentMapped {
@@ -210,7 +212,7 @@ using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
                  GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
                  StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentCalls,
-                 Publications, Closes, SegmentsMapped>;
+                 Publications, Closes, SegmentsMapped, FileNames>;
 
 // To a matcher.
 
@@ -373,9 +375,14 @@ struct DrainComponent {
 };
 /// Sends the counters; the matcher ends when they are sent.
 struct ShutDown {};
-/// Takes what the component's processes have sent so far: one of its jobs has ended.
+/// Takes what the component's processes have sent so far: one of its jobs has ended, or somebody opens a file
+/// that they may have closed.
 struct TakeSent {
-  std::string component;
+  std::string component;  ///< empty: all components
+  /// The part of the round ends when it is known whether the file at this path, or each file in this
+  /// directory, has been closed. Empty: no file is meant.
+  std::string path;
+  auto operator<=>(const TakeSent&) const = default;
 };
 using RoundTask = std::variant<StartServing, DrainComponent, ShutDown, TakeSent>;
 struct BeginRound {

@@ -87,13 +87,13 @@ void fields(auto& a, Is<matcher::LookRequest> auto& m) {
 
 // To the registry
 void fields(auto& a, Is<OpenForWriting> auto& m) {
-  a(m.open, m.follows);
+  a(m.open);
 }
 void fields(auto& a, Is<OpenForReading> auto& m) {
-  a(m.open, m.follows);
+  a(m.open);
 }
 void fields(auto& a, Is<Inquiry> auto& m) {
-  a(m.open, m.follows);
+  a(m.open);
 }
 void fields(auto& a, Is<ClientRequest> auto& m) {
   a(m.connection, m.tag, m.request);
@@ -123,6 +123,9 @@ requires(Is<Message, Publications> || Is<Message, Closes>) void fields(Archive& 
 }
 void fields(auto& a, Is<ConnectionEnded> auto& m) {
   a(m.connection);
+}
+void fields(auto& a, Is<FileNames> auto& m) {
+  a(m.connection, m.keys, m.is_closed);
 }
 void fields(auto& a, Is<SegmentMapped> auto& m) {
   a(m.connection, m.segment);

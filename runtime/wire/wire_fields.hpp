@@ -192,7 +192,7 @@ void fields(auto& a, Is<ImageRequest> auto& m) {
   a(m.step);
 }
 void fields(auto& a, Is<ListRequest> auto& m) {
-  a(m.directory, m.has_sizes, m.after, m.newer_than);
+  a(m.directory, m.has_sizes, m.after, m.newer_than, m.component);
 }
 void fields(auto& a, Is<WatchRequest> auto& m) {
   a(m.has_activities, m.after_activity, m.is_for_progress);

@@ -329,6 +329,7 @@ class RankWorld final : private RegistryOutlet {
   void event(const std::string& text) override { events_.push_back(text); }
   void detail(const std::string& /*text*/) override {}
   void send(FilePublished /*file*/) override {}
+  void take_sent(const TakeSent& /*what*/, std::function<void()> then) override { then(); }
   void do_beside(std::function<void()> work, std::function<void()> then) override {
     work();
     then();

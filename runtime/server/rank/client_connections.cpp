@@ -257,8 +257,8 @@ void ClientConnections::take_sent_by(const std::string& component) {
   }
   for (const ClientId id : ids()) {
     const Client* const client = find(id);
-    const bool is_concerned =
-        client != nullptr && (client->process == nullptr || client->process->component == component);
+    const bool is_concerned = client != nullptr && (component.empty() || client->process == nullptr ||
+                                                    client->process->component == component);
     if (is_concerned) drain(id, all_messages);
   }
 }

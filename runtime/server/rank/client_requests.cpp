@@ -82,31 +82,7 @@ void ClientRequests::take_notice(const Client& client, const LogNotice& notice) 
 void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest request) {
   const auto* const image = std::get_if<ImageRequest>(&request);
   if (image != nullptr && published_.give_image(client, tag, *image)) return;
-  if (!is_held_back(client, tag, request)) pass_on(client, tag, std::move(request));
-}
-
-/// What has been closed before is published before: the registry waits for it. Until it is known whether it
-/// has been closed, the request is held back.
-bool ClientRequests::is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request) {
-  const auto [open, follows] = std::visit(
-      [](auto& body) -> std::pair<const OpenRequest*, std::uint64_t*> {
-        if constexpr (requires { body.open, body.follows; }) return {&body.open, &body.follows};
-        return {};
-      },
-      request);
-  if (open == nullptr) return false;
-  const std::string path = open->path;
-  if (!written_.is_being_closed(path)) {
-    *follows = written_.publishing(path);
-    return false;
-  }
-  // Shared because functions are copied.
-  const auto held = std::make_shared<RegistryRequest>(std::move(request));
-  written_.when_closed(path, [this, id = client.id, tag, held] {
-    Client* const waiting = parts_.clients.find(id);
-    if (waiting != nullptr && !is_held_back(*waiting, tag, *held)) pass_on(*waiting, tag, std::move(*held));
-  });
-  return true;
+  pass_on(client, tag, std::move(request));
 }
 
 void ClientRequests::take_batch(ClientId sender, Batch batch) {

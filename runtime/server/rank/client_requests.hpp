@@ -45,7 +45,6 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void take_notice(const Client& client, const PutNotice& notice);
   void take_notice(const Client& client, const LogNotice& notice);
   /// If so, the request has been moved from.
-  [[nodiscard]] bool is_held_back(const Client& client, std::uint32_t tag, RegistryRequest& request);
   void take_batch(ClientId sender, Batch batch);
   void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
   void note_writing(const RegistryRequest& request);

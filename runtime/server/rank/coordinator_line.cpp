@@ -84,7 +84,7 @@ void CoordinatorLine::handle(const ReceivedMessage& message) {
       });
     case MessageType::job_ended: {
       const auto job = decode<JobNote>(message.fields);
-      return start_round(TakeSent{job.component}, [this, job] {
+      return start_round(TakeSent{job.component, {}}, [this, job] {
         if (service_) service_->job_ended(job);
       });
     }
@@ -168,6 +168,11 @@ void CoordinatorLine::send(FilePublished file) {
 void CoordinatorLine::start_round(RoundTask task, std::function<void()> when_done) {
   rounds_[base_.tree.next_round()] = std::move(when_done);
   base_.tree.start_round(std::move(task));
+}
+
+/// Later: this matcher's part may take messages of the client whose message is being handled.
+void CoordinatorLine::take_sent(const TakeSent& what, std::function<void()> then) {
+  boost::asio::post(base_.loop, [this, what, then = std::move(then)] { start_round(what, then); });
 }
 
 void CoordinatorLine::finish_round(std::uint64_t round) {

@@ -53,6 +53,7 @@ class CoordinatorLine final : private RegistryOutlet {
   void send(FilePublished file) override;
   void event(const std::string& text) override { base_.log.event(text); }
   void detail(const std::string& text) override { base_.log.detail(text); }
+  void take_sent(const TakeSent& what, std::function<void()> then) override;
   OfferPages* offer_pages() override { return offers_; }
   void do_beside(std::function<void()> work, std::function<void()> then) override {
     base_.disk.submit(std::move(work), std::move(then));

@@ -176,8 +176,11 @@ void MatcherServer::Server::tell_of_removals(std::size_t before) {
   });
 }
 
-void MatcherServer::Server::do_round(const TakeSent& job, std::uint64_t /*round*/) {
-  clients_.take_sent_by(job.component);
+void MatcherServer::Server::do_round(const TakeSent& what, std::uint64_t round) {
+  clients_.take_sent_by(what.component);
+  if (what.path.empty()) return;
+  tree_.hold_part(round);
+  written_.when_known(what.path, [this, round] { tree_.end_part(round); });
 }
 
 MatcherStatus MatcherServer::Server::counters() const {

@@ -38,7 +38,7 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   void do_round(const StartServing& start, std::uint64_t round);
   void do_round(const DrainComponent& exit, std::uint64_t round);
   void do_round(const ShutDown& end, std::uint64_t round);
-  void do_round(const TakeSent& job, std::uint64_t round);
+  void do_round(const TakeSent& what, std::uint64_t round);
   void tell_of_removals(std::size_t before);
   [[nodiscard]] bool is_ready() const override {
     return base_.rank() != 0 || (coordinator_ && coordinator_->has_registry());

@@ -63,14 +63,16 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   if (!is_there && request.is_in_place && !is_for_writing(request.flags) && !is_made)
     return leave_to_disk(open);
   const bool is_written = known != places_.end() && known->second.file != 0;
-  const bool is_known = open.is_put_in_place ? is_written : is_there;
+  // With several matchers the registry alone knows what is newest.
+  const bool is_known = open.is_put_in_place || base_.nodes.size() > 1 ? is_written : is_there;
   if (!is_known && may_be_elsewhere(open)) return look_elsewhere(open);
-  const bool exists = is_there || request.is_on_disk || open.base != nullptr;
+  const bool is_here = open.has_looked ? is_written : is_there;
+  const bool exists = is_here || request.is_on_disk || open.base != nullptr;
   if (has(O_CREAT) && has(O_EXCL) && exists)
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
   if (!has(O_CREAT) && !exists && !request.is_in_place)
     return refuse(open, NC_ENOENT, request.path + " is not there");
-  if (!is_there && exists && !is_for_writing(request.flags)) return give_found(open);
+  if (!is_here && exists && !is_for_writing(request.flags)) return give_found(open);
   Place& place = places_[request.path];
   place.key = request.key;
   if (request.is_renamed) leave_links(request.path, place);  // another file gets the name
@@ -203,6 +205,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   place.file = id;
   take_linked_names(file, place);
+  tell_names(file);
   file.bytes.base = base;
   // When the registry knows of it, the bytes are on the disk, and other matchers need not put them there.
   if (open.is_put_in_place) return begin_in_place(file);
@@ -412,9 +415,19 @@ void WrittenFiles::end_written(File& file) {
 void WrittenFiles::begin_publishing(File& file) {
   writers_.remove(file.id);
   file.state = File::State::publishing;
-  for (const std::string& path : names_of(file)) {
-    for (const auto& then : std::exchange(places_.at(path).waiting, {})) boost::asio::post(base_.loop, then);
-  }
+  tell_names(file);
+  for (const std::string& path : names_of(file)) wake_waiting(places_.at(path));
+}
+
+void WrittenFiles::tell_names(const File& file) {
+  FileNames names{file.id, {}, file.state == File::State::publishing};
+  if (!file.is_nameless) names.keys.push_back(file.key);
+  for (const Name& name : file.more_names) names.keys.push_back(name.key);
+  base_.tree.send_up(std::move(names));
+}
+
+void WrittenFiles::wake_waiting(Place& place) {
+  for (auto& then : std::exchange(place.waiting, {})) boost::asio::post(base_.loop, std::move(then));
 }
 
 /// Sealing takes a descriptor for a moment. Others will give some back.
@@ -536,8 +549,8 @@ void WrittenFiles::complete(const File& file) {
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
   const File ended = take_out(id);
+  publish_other_names(ended);  // who has waited for them finds these
   steps_.publish(id, size, closes);
-  publish_other_names(ended);
   settle(ended, {});
 }
 
@@ -609,10 +622,9 @@ void WrittenFiles::settle_endings() {
 void WrittenFiles::serve_queued(const std::string& path) {
   const auto place = places_.find(path);
   if (place == places_.end()) return;
-  const auto waiting = std::exchange(place->second.waiting, {});
+  wake_waiting(place->second);
   const auto queued = std::exchange(place->second.queued, {});
   for (const auto& go_on : queued) go_on();
-  for (const auto& then : waiting) boost::asio::post(base_.loop, then);
 }
 
 void WrittenFiles::tidy(const std::string& path) {
@@ -621,6 +633,7 @@ void WrittenFiles::tidy(const std::string& path) {
       !place->second.queued.empty())
     return;
   leave_links(path, place->second);
+  wake_waiting(place->second);
   places_.erase(place);
 }
 
@@ -629,16 +642,25 @@ WrittenFiles::File* WrittenFiles::written_at(const std::string& path) {
   return place == places_.end() ? nullptr : find(place->second.file);
 }
 
-bool WrittenFiles::is_being_closed(const std::string& path) {
-  if (files_.empty()) return false;
-  writers_.take_news();
-  const File* const file = written_at(path);
+/// Whether nobody can write any more, and it is not known yet whether all have closed it.
+bool WrittenFiles::is_being_closed(const Place& place) {
+  const File* const file = find(place.file);
   if (file == nullptr || file->state == File::State::beginning) return false;
   return file->state != File::State::publishing && !is_open(*file);
 }
 
-void WrittenFiles::when_closed(const std::string& path, std::function<void()> then) {
-  places_.at(path).waiting.push_back(std::move(then));
+void WrittenFiles::when_known(const std::string& path, std::function<void()> then) {
+  writers_.take_news();
+  const std::string directory = path + '/';
+  auto place = places_.find(path);
+  if (place == places_.end()) place = places_.lower_bound(directory);
+  for (; place != places_.end() && (place->first == path || place->first.starts_with(directory)); ++place) {
+    if (is_being_closed(place->second)) {
+      place->second.waiting.emplace_back([this, path, then = std::move(then)] { when_known(path, then); });
+      return;
+    }
+  }
+  then();
 }
 
 void WrittenFiles::note_other_writer(const std::string& path) {
@@ -659,11 +681,6 @@ void WrittenFiles::note_outdated(matcher::StepId step) {
   for (auto& [id, file] : files_) {
     if (steps_.step(id) == step) file.has_other_writer = true;
   }
-}
-
-FileId WrittenFiles::publishing(const std::string& path) {
-  const File* const file = written_at(path);
-  return file != nullptr && file->state == File::State::publishing ? file->id : 0;
 }
 
 void WrittenFiles::forget(matcher::StepId step) {

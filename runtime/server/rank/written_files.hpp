@@ -43,13 +43,9 @@ class WrittenFiles {
   [[nodiscard]] Listing list(const ListRequest& request) const;
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer) { return steps_.take(answer); }
-  /// Whether it is not known yet whether the file at the path has been closed for the last time.
-  [[nodiscard]] bool is_being_closed(const std::string& path);
-  /// Calls `then` when it is known.
-  void when_closed(const std::string& path, std::function<void()> then);
-  /// The file at the path that has been closed, and is being published; 0: there is none. Who opens the path
-  /// now must wait for it, and not see the one before.
-  [[nodiscard]] FileId publishing(const std::string& path);
+  /// Calls `then` when it is known whether the file at the path, or each file in that directory, has been
+  /// closed for the last time; and the registry has been told.
+  void when_known(const std::string& path, std::function<void()> then);
   /// The component writes the file by PnetCDF, or at another matcher: the registry knows what is newest.
   void note_other_writer(const std::string& path);
   /// The same of the file that has become the step, or will.
@@ -126,6 +122,9 @@ class WrittenFiles {
   [[nodiscard]] File* find(FileId id);
   [[nodiscard]] File* written_at(const std::string& path);
   void begin_publishing(File& file);
+  void tell_names(const File& file);
+  void wake_waiting(Place& place);
+  [[nodiscard]] bool is_being_closed(const Place& place);
   void end_written(File& file);
   void take_into_memory(const File& file);
 

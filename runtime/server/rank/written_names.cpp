@@ -69,13 +69,14 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   if (known == places_.end()) return;
   Place& place = known->second;
   leave_links(path, place);
+  wake_waiting(place);
   place.step = 0;
   File* const file = find(std::exchange(place.file, 0));
   if (file == nullptr) return;
   const auto same = [&](const Name& name) { return name.path == path; };
   if (file->path != path || file->is_nameless) {
     std::erase_if(file->more_names, same);
-    return;
+    return tell_names(*file);
   }
   if (!file->more_names.empty()) {
     const Name next = file->more_names.front();
@@ -85,6 +86,7 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   if (!file->landings.empty()) {
     file->is_nameless = true;
     file->closes_wanted = 1;  // nothing is published
+    tell_names(*file);
     return steps_.forget_step(file->id);
   }
   place.file = file->id;
@@ -101,6 +103,7 @@ void WrittenFiles::rename_to(File& file, const Name& name) {
   file.bytes.base = nullptr;  // the name has not these bytes,
   file.bytes.before.reset();  // even if nobody changes them
   steps_.forget_step(file.id);
+  tell_names(file);
 }
 
 /// The file has been published by its first name.
@@ -136,6 +139,7 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   Place& place = places_[name.path];
   place.key = name.key;
   place.file = id;
+  tell_names(file);
   end_written(file);
 }
 
@@ -295,6 +299,7 @@ void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& conten
   } else {
     rename_to(file, given);
   }
+  tell_names(file);
   if (is_link) return;
   Place& left = places_[former.path];
   if (left.file == file.id) left.file = 0;

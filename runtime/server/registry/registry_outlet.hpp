@@ -28,6 +28,8 @@ class RegistryOutlet {
   virtual void send(FilePublished file) = 0;         ///< to the coordinator
   /// Does work on a disk beside the loop, which calls `then` afterwards. Neither may throw.
   virtual void do_beside(std::function<void()> work, std::function<void()> then) = 0;
+  /// The round TakeSent of all matchers. Calls `then` later, as a message of its own.
+  virtual void take_sent(const TakeSent& what, std::function<void()> then) = 0;
   /// Pages through which steps are offered; null where there are several matchers.
   [[nodiscard]] virtual OfferPages* offer_pages() = 0;
 

@@ -55,6 +55,7 @@ RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, R
       outlet_(outlet),
       is_written_in_place_(rules_in_place(hello.rules)),
       informed_(nodes, outlet),
+      fence_(outlet),
       drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
       segments_(nodes, outlet, notes_),
@@ -114,6 +115,21 @@ void RegistryService::take(std::uint32_t from, ClientRequest& request) {
 }
 
 void RegistryService::take(std::uint32_t from, GroupCall& call) {
+  const auto* const open = std::get_if<OpenForReading>(&call.call);
+  for (const GroupCall::Caller& caller : call.callers) {
+    const Connection* const found = connections_.find({from, caller.connection});
+    if (found == nullptr || open == nullptr) continue;
+    const std::string writer = registry_.may_be_closed_by({found->process, open->open.key, true});
+    if (writer.empty()) break;  // those of one group are of one component
+    return fence_.pass({writer, open->open.path}, [this, from, call] {
+      call_all(from, GroupCall(call));
+      tell_news();
+    });
+  }
+  call_all(from, std::move(call));
+}
+
+void RegistryService::call_all(std::uint32_t from, GroupCall call) {
   std::vector<matcher::Registry::Caller> callers;
   callers.reserve(call.callers.size());
   auto* const create = std::get_if<CreateRequest>(&call.call);
@@ -132,8 +148,8 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
   }
   serve_series([&] {
     if (create != nullptr) return registry_.create(callers, std::move(*create));
-    const auto& open = std::get<OpenForReading>(call.call);
-    registry_.open_read(callers, open.open, {from, open.follows});
+    const OpenRequest& open = std::get<OpenForReading>(call.call).open;
+    registry_.open_read(callers, open, registry_.closed_file(open.key));
   });
 }
 
@@ -248,6 +264,7 @@ void RegistryService::serve(const Requester& from, const Discard& discard) {
 }
 
 void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {
+  if (connections_.find({ticket.matcher, ticket.connection}) == nullptr) return;
   Listing listing = registry_.list(request);
   if (request.newer_than && listing.files.empty()) return held_lists_.push_back({ticket, request});
   for (PublishedFile& file : listing.files) {
@@ -267,10 +284,7 @@ void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request
 }
 
 void RegistryService::tell_held_lists() {
-  for (const HeldList& held : std::exchange(held_lists_, {})) {
-    if (connections_.find({held.ticket.matcher, held.ticket.connection}) != nullptr)
-      tell_list(held.ticket, held.request);
-  }
+  for (const HeldList& held : std::exchange(held_lists_, {})) tell_list(held.ticket, held.request);
 }
 
 /// Each would write a file of its own, and the last one would be taken for the whole. On disk, it is one
@@ -280,7 +294,7 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
   if (newest == 0 || informed_.matcher_with_file(newest) == matcher) return;
   const matcher::Step& step = registry_.step(newest);
   if (step.is_in_files || create.is_in_place) return;
-  if (step.state != matcher::StepState::in_progress && !create.goes_on) return;
+  if (step.state != matcher::StepState::in_progress) return;
   const std::string text =
       "'" + step.name +
       "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
@@ -299,12 +313,88 @@ void RegistryService::note_put_in_place(const CreateRequest& create) {
         "they stay in memory");
 }
 
-void RegistryService::serve(const Requester& from, const CreateRequest& create) {
+bool RegistryService::is_file_in_memory(const Requester& from, const CreateRequest& create) const {
   const Connection* const connection = connections_.find({from.ticket.matcher, from.ticket.connection});
-  if (connection != nullptr && connection->is_for_file && !is_written_in_place_.at(create.key.rule))
-    check_file_is_free(from.ticket.matcher, create);
+  return connection != nullptr && connection->is_for_file && !create.is_in_place &&
+         !is_written_in_place_.at(create.key.rule);
+}
+
+void RegistryService::serve(const Requester& from, const CreateRequest& create) {
+  is_file_in_memory(from, create) ? serve_behind_closes(from, create) : serve_now(from, create);
+}
+
+/// A matcher knows itself which of its files come first.
+void RegistryService::serve_now(const Requester& from, CreateRequest create) {
+  if (is_file_in_memory(from, create)) {
+    const matcher::WrittenFile closed = registry_.closed_file(create.key);
+    const bool is_elsewhere = closed.connection != 0 && closed.matcher != from.ticket.matcher;
+    is_elsewhere ? void(create.follows = closed) : check_file_is_free(from.ticket.matcher, create);
+  }
   if (create.is_in_place && !is_written_in_place_.at(create.key.rule)) note_put_in_place(create);
   registry_.create(from.ticket, from.process, create);
+}
+
+namespace {
+
+struct NamedFile {
+  const matcher::DatasetKey& key;
+  const std::string& path;
+};
+NamedFile file_of(const auto& request) {
+  if constexpr (requires { request.open; }) {
+    return {request.open.key, request.open.path};
+  } else {
+    return {request.key, request.path};
+  }
+}
+
+/// Whether the request waits for a step that does not exist yet.
+bool waits_for_step(const auto& request) {
+  if constexpr (requires { request.open; }) return !request.open.is_look;
+  return false;
+}
+
+}  // namespace
+
+template <class Request>
+void RegistryService::serve_behind_closes(const Requester& from, const Request& request) {
+  const auto& [key, path] = file_of(request);
+  const std::string writer = registry_.may_be_closed_by(
+      {from.process, key, waits_for_step(request), {from.ticket.matcher, from.ticket.connection}});
+  if (writer.empty()) return serve_now(from, request);
+  fence_.pass({writer, path}, [this, from, request] {
+    if (connections_.find({from.ticket.matcher, from.ticket.connection}) == nullptr) return;
+    try {
+      serve_now(from, request);
+    } catch (const std::exception& error) {
+      const auto* const known = dynamic_cast<const Error*>(&error);
+      refused(from.ticket, known == nullptr ? NC_EIO : known->status(), error.what());
+    }
+    tell_news();
+  });
+}
+
+void RegistryService::serve_now(const Requester& from, const OpenForWriting& request) {
+  registry_.open_write(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
+}
+
+void RegistryService::serve_now(const Requester& from, const OpenForReading& request) {
+  registry_.open_read(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
+}
+
+void RegistryService::serve_now(const Requester& from, const Inquiry& request) {
+  registry_.inquire(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
+}
+
+void RegistryService::serve_now(const Requester& from, const Remove& remove) {
+  registry_.remove(from.ticket, from.process, remove.key, remove.path, registry_.closed_file(remove.key));
+}
+
+/// A list for one who waits for files has what is published later.
+void RegistryService::serve(const Requester& from, const ListRequest& list) {
+  const bool may_lack_any = !list.after && !list.newer_than && list.directory != "/.";
+  if (!may_lack_any || !registry_.is_any_written()) return tell_list(from.ticket, list);
+  fence_.pass({{}, list.directory}, [this, from, list] { tell_list(from.ticket, list); });
 }
 
 void RegistryService::end_connection(const ConnectionId& id) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "close_fence.hpp"
 #include "connection_table.hpp"
 #include "control_protocol.hpp"
 #include "drain_stages.hpp"
@@ -61,6 +62,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, Several<Request>& several);
   void serve_series(const std::function<void()>& requests);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
+  void take(std::uint32_t from, const FileNames& note) {
+    registry_.note_file({from, note.connection}, note.keys, note.is_closed);
+  }
   void take(std::uint32_t from, const SegmentMapped& note);
   void take(std::uint32_t from, const SegmentsMapped& several) {
     for (const SegmentMapped& note : several.notes) take(from, note);
@@ -107,15 +111,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const OpenOffered& open) {
     registry_.open_offered(from.process, open.page, open.step, open.open);
   }
-  void serve(const Requester& from, const OpenForWriting& request) {
-    registry_.open_write(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
-  }
-  void serve(const Requester& from, const OpenForReading& request) {
-    registry_.open_read(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
-  }
-  void serve(const Requester& from, const Inquiry& request) {
-    registry_.inquire(from.ticket, from.process, request.open, {from.ticket.matcher, request.follows});
-  }
+  void serve(const Requester& from, const OpenForWriting& request) { serve_behind_closes(from, request); }
+  void serve(const Requester& from, const OpenForReading& request) { serve_behind_closes(from, request); }
+  void serve(const Requester& from, const Inquiry& request) { serve_behind_closes(from, request); }
   void serve(const Requester& from, const ImageRequest& image);
   void serve(const Requester& from, const SegmentRequest& segment) {
     registry_.need_segment(from.ticket, from.process, segment);
@@ -129,13 +127,11 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const SyncRequest& sync) {
     registry_.sync(from.ticket, from.process, sync);
   }
-  void serve(const Requester& from, const Remove& remove) {
-    registry_.remove(from.ticket, from.process, remove.key, remove.path);
-  }
+  void serve(const Requester& from, const Remove& remove) { serve_behind_closes(from, remove); }
   void serve(const Requester& from, const ChangeFile& change) {
     registry_.change_file(from.ticket, from.process, change.key, change.path, change.removes);
   }
-  void serve(const Requester& from, const ListRequest& list) { tell_list(from.ticket, list); }
+  void serve(const Requester& from, const ListRequest& list);
   void serve(const Requester& from, const WatchRequest& watch) { answer(from.ticket, registry_.view(watch)); }
   void serve(const Requester& from, PublishRequest& publish) {
     registry_.publish(from.process, std::move(publish));
@@ -154,6 +150,16 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const CopyNotice& notice) { registry_.note_copy(from.process, notice); }
   void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
 
+  /// What was closed before comes first.
+  template <class Request>
+  void serve_behind_closes(const Requester& from, const Request& request);
+  void serve_now(const Requester& from, const OpenForWriting& request);
+  void serve_now(const Requester& from, const OpenForReading& request);
+  void serve_now(const Requester& from, const Inquiry& request);
+  void serve_now(const Requester& from, const Remove& request);
+  void serve_now(const Requester& from, CreateRequest create);
+  void call_all(std::uint32_t from, GroupCall call);
+  [[nodiscard]] bool is_file_in_memory(const Requester& from, const CreateRequest& create) const;
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
   void tell_held_lists();
   /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
@@ -250,6 +256,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   std::vector<Receiver> receivers_;                  ///< room for those of one answer
   std::map<std::uint32_t, MatcherStatus> counters_;  ///< by rank
   InformedMatchers informed_;
+  CloseFence fence_;
   DrainStages drains_;
   StepNotes notes_;  ///< the record of steps
   SegmentMessages segments_;

@@ -250,13 +250,64 @@ TEST_SUITE("registry: the writer's own files") {
     const StepId old = world.write(p[0], "a.nc");
     const StepId step = world.answer(world.create(p[0], "a.nc", world.member(1, 0, 2))).step;
     world.create(p[1], "a.nc", world.member(1, 1, 2));
+    const auto other = world.open(world.process("analysis"), "a.nc", world.alone());
+    CHECK(world.answer(other).step == old);
     world.publish(p[0], step);
     const auto own = world.open(p[0], "a.nc", world.alone());
-    const auto other = world.open(world.process("analysis"), "a.nc", world.alone());
     CHECK(world.is_waiting(own));
-    CHECK(world.answer(other).step == old);
     world.publish(p[1], step);
     CHECK(world.answer(own).step == step);
+  }
+
+  TEST_CASE("who opens a file that one of its processes has closed waits for the others' closes") {
+    World world(one_rule());
+    const auto p = world.processes("model", 2);
+    (void)world.write(p[0], "a.nc");
+    const StepId step = world.answer(world.create(p[0], "a.nc", world.member(1, 0, 2))).step;
+    world.create(p[1], "a.nc", world.member(1, 1, 2));
+    world.publish(p[0], step);
+    const auto other = world.open(world.process("analysis"), "a.nc", world.alone());
+    CHECK(world.is_waiting(other));
+    world.publish(p[1], step);
+    CHECK(world.answer(other).step == step);
+  }
+
+  TEST_CASE("a file may have been closed while it is written, for those who would get another one") {
+    World world(one_rule());
+    const auto writer = world.process("model"), reader = world.process("analysis");
+    const DatasetKey key{0, "a.nc"};
+    CHECK(world.registry.may_be_closed_by({reader, key, true}).empty());
+    (void)world.create(writer, "a.nc", world.alone());
+    CHECK(world.registry.may_be_closed_by({reader, key, true}).empty());  // it waits in any case
+    CHECK(world.registry.may_be_closed_by({reader, key, false}) == "model");
+    CHECK(world.registry.may_be_closed_by({writer, key, true}) == "model");
+    CHECK(world.registry.may_be_closed_by({reader, {0, "b.nc"}, false}).empty());
+  }
+
+  TEST_CASE("a file that has been closed is listed before it is published, and an open waits for it") {
+    World world(one_rule());
+    const auto writer = world.process("model"), reader = world.process("analysis");
+    const WrittenFile file{0, 1};
+    const DatasetKey key{0, "/files/a.nc"};
+    world.registry.begin_file(writer, file);
+    const auto names = [&](const std::string& component) {
+      std::vector<std::string> found;
+      for (const PublishedFile& known : world.registry.list({"/files", false, {}, {}, component}).files)
+        found.push_back(known.path);
+      return found;
+    };
+    world.registry.note_file(file, {key}, false);
+    CHECK(world.registry.may_be_closed_by({reader, key, false}) == "model");
+    CHECK(world.registry.may_be_closed_by({reader, key, false, file}).empty());
+    CHECK(world.registry.closed_file(key) == WrittenFile{});
+    CHECK(names("analysis").empty());
+    CHECK(names("model") == std::vector<std::string>{"/files/a.nc"});
+    world.registry.note_file(file, {key}, true);
+    CHECK(world.registry.closed_file(key) == file);
+    CHECK(names("analysis") == std::vector<std::string>{"/files/a.nc"});
+    world.registry.end_file(writer, file);
+    CHECK(world.registry.closed_file(key) == WrittenFile{});
+    CHECK(names("model").empty());
   }
 
   TEST_CASE("an open by the writer's component of a file that it never created fails at once") {

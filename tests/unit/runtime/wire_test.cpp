@@ -92,13 +92,12 @@ void for_every_message_to_registry(Use use) {
   const auto send = [&](RegistryBody body) { use(MessageToRegistry{3, std::move(body)}); };
   const OpenRequest open{{1, "a.nc"}, {2, 0, 1, false}, "/work/a.nc", true, 9, true};
   for (RegistryRequest request : std::initializer_list<RegistryRequest>{
-           Hello{}, CreateRequest{{1, "a.nc"}, {2, 0, 1, false}}, OpenForWriting{open, 7},
-           OpenForReading{open, 7}, Inquiry{open, 7}, ImageRequest{9},
-           SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
-           HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}}, Remove{{1, "a.nc"}, "/work/a.nc"},
-           ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{}, WatchRequest{},
-           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, OrdinaryFile{},
-           Gathering{}})
+           Hello{}, CreateRequest{{1, "a.nc"}, {2, 0, 1, false}}, OpenForWriting{open}, OpenForReading{open},
+           Inquiry{open}, ImageRequest{9}, SegmentRequest{9, SegmentUse::table, 10, 20},
+           DiskRequest{9, 10, 1}, HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
+           Remove{{1, "a.nc"}, "/work/a.nc"}, ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{},
+           WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}},
+           OrdinaryFile{}, Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
   send(SegmentCalls{
@@ -106,6 +105,7 @@ void for_every_message_to_registry(Use use) {
   send(Closes{{{7, 8, {9, {}}}, {8, 8, {9, some_counters()}}}});
   send(ConnectionEnded{7});
   send(SegmentMapped{7, 10});
+  send(FileNames{7, {{1, "a.nc"}, {1, "b.nc"}}, true});
   send(ViewQuery{7, 2, 9});
   send(RoundDone{4});
   send(LeaseQuery{2, 9, 4096, 8192, {}});
@@ -178,7 +178,7 @@ void for_every_message_to_matcher(Use use) {
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});
   send(BeginRound{4, DrainComponent{"model"}});
-  send(BeginRound{5, TakeSent{"picture"}});
+  send(BeginRound{5, TakeSent{"picture", "/work/f.nc"}});
   send(BeginRound{4, ShutDown{}});
 }
 
@@ -271,7 +271,7 @@ void for_every_message(Use use) {
   use(ImageRequest{9});
   use(ImageMade{4096, "/data/a.nc"});
   use(NewestImageRequest{key, "/out/f.nc"});
-  use(ListRequest{"/out", true, key, 3});
+  use(ListRequest{"/out", true, key, 3, "model"});
   use(some_listing());
   use(WatchRequest{true, 7, true});
   use(some_run_view());

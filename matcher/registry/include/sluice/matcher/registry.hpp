@@ -45,6 +45,23 @@ class Registry {
   /// and the end of it. The process ends with its last connection and its last file.
   void begin_file(ProcessId process, const WrittenFile& file);
   void end_file(ProcessId process, const WrittenFile& file);
+  /// Such a file has these names now. `is_closed`: it has been closed for the last time, and is being
+  /// published.
+  void note_file(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed);
+  /// The file of that name that has been closed, and is not published yet; connection 0: there is none.
+  [[nodiscard]] WrittenFile closed_file(const DatasetKey& key) const;
+  /// What a process does with a name.
+  struct Use {
+    ProcessId process{};
+    DatasetKey key;
+    bool waits = false;     ///< for a step, if there is none yet
+    WrittenFile file = {};  ///< by which it does it
+  };
+  /// The writer of the file, if processes of it may have closed the file, and not been heard; else empty.
+  /// What they have told their matchers comes first then: docs/design/closing-written-files.md.
+  [[nodiscard]] std::string may_be_closed_by(const Use& use) const;
+  /// Whether any file is being written.
+  [[nodiscard]] bool is_any_written() const;
   /// A connection ends. The process ends with its last connection: the steps that it was writing are
   /// discarded, and the steps that it had open for reading are released.
   void disconnect(ProcessId process);
@@ -109,7 +126,8 @@ class Registry {
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
   /// Deletes a dataset. Waits until the other processes have closed a step that this process has closed, and
   /// until a drain that has begun ends.
-  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path = {});
+  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path = {},
+              const WrittenFile& follows = {});
 
   /// By the C library, the process is about to change the file at a path that its component only reads, or to
   /// remove it (`removes`). Throws Error: NC_ENOENT when the run has no such file, which is an ordinary one;
@@ -189,7 +207,8 @@ class Registry {
   /// A large copy of the process begins or ends: only for view().
   void note_copy(ProcessId process, const CopyNotice& notice);
 
-  /// The published files that can be had; PublishedFile::bytes stays 0.
+  /// The published files that can be had; PublishedFile::bytes stays 0. The list of a directory also has what
+  /// has been closed and is not published yet.
   [[nodiscard]] Listing list(const ListRequest& request);
   /// Whether fold_past_files() has something to do.
   [[nodiscard]] bool has_past_files() const;
@@ -202,6 +221,7 @@ class Registry {
   [[nodiscard]] SegmentPool& pool(std::uint32_t node = 0);
 
  private:
+  void add_unpublished(const ListRequest& request, Listing& listing) const;
   struct Parts;
 
   void end_if_gone(ProcessId process);

@@ -22,6 +22,7 @@ struct ListRequest {
   /// Instead, the files that were published after so many publications, in that order. The matcher answers
   /// when there are some.
   std::optional<std::uint64_t> newer_than = {};
+  std::string component = {};  ///< of the process that asks: it also finds what this component is writing
 };
 
 /// The newest step of a file.

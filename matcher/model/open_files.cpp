@@ -1,0 +1,35 @@
+#include "sluice/matcher/open_files.hpp"
+
+namespace sluice::matcher {
+
+void OpenFiles::note(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed) {
+  end(file);
+  for (const DatasetKey& key : keys) by_key_.emplace(key, file);
+  files_.emplace(file, Known{keys, is_closed});
+}
+
+void OpenFiles::end(const WrittenFile& file) {
+  const auto ended = files_.extract(file);
+  if (ended.empty()) return;
+  for (const DatasetKey& key : ended.mapped().keys) by_key_.erase({key, file});
+}
+
+bool OpenFiles::has(const DatasetKey& key, const WrittenFile& besides) const {
+  auto known = by_key_.lower_bound({key, {}});
+  if (known != by_key_.end() && known->second == besides) ++known;
+  return known != by_key_.end() && known->first == key;
+}
+
+void OpenFiles::for_each(const std::function<void(const DatasetKey& key, bool is_closed)>& take) const {
+  for (const auto& [key, file] : by_key_) take(key, files_.at(file).is_closed);
+}
+
+WrittenFile OpenFiles::closed(const DatasetKey& key) const {
+  WrittenFile newest;
+  for (auto known = by_key_.lower_bound({key, {}}); known != by_key_.end() && known->first == key; ++known) {
+    if (files_.at(known->second).is_closed) newest = known->second;
+  }
+  return newest;
+}
+
+}  // namespace sluice::matcher
