@@ -6,14 +6,15 @@
 #include "exit_status.hpp"
 #include "flow_argument.hpp"
 #include "flow_graph.hpp"
+#include "log_choice.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* graph_help = R"(sluice graph FLOW|LOG-DIR [--text|--mermaid|--dot|--svg]
-Prints the components of a workflow and the files between them. With the log
-directory of a run: with its figures.
+constexpr const char* graph_help = R"(sluice graph FLOW|RUN [--text|--mermaid|--dot|--svg]
+Prints the components of a workflow and the files between them. With a run, by
+the name of its workflow, its number or its log directory: with its figures.
   --text      lines for a terminal (default)
   --mermaid   for Markdown pages, as on GitHub
   --dot       for Graphviz: sluice graph FLOW --dot | dot -Tpdf -o flow.pdf
@@ -58,14 +59,15 @@ int graph_command(const Arguments& arguments) {
   }
   if (from.empty()) return graph_mistake("a workflow file or the log directory of a run is expected");
   std::error_code error;
-  if (!std::filesystem::is_directory(from, error)) {
+  const std::filesystem::path log = find_log_directory(from);
+  if (std::filesystem::is_regular_file(from, error) || !std::filesystem::is_directory(log, error)) {
     const auto workflow = read_workflow(from);
     if (!workflow) return status_mistake;
     std::cout << form(graph_of(*workflow));
     return status_ok;
   }
   try {
-    std::cout << form(graph_of(read_timeline(from)));
+    std::cout << form(graph_of(read_timeline(log)));
     return status_ok;
   } catch (const Error& failure) {
     return graph_mistake(std::string(failure.what()) + ": '" + from + "' is not the log directory of a run");

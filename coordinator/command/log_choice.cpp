@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "run_choice.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/workflows/workflow.hpp"
 
@@ -33,10 +34,13 @@ bool is_meant(const std::string& directory, const std::string& run) {
 
 fs::path find_log_directory(const std::string& run) {
   std::error_code error;
-  if (!run.empty() && fs::is_directory(run, error)) return run;
+  if (!run.empty() && fs::exists(fs::path(run) / record, error)) return run;
+  const std::vector<RunRecord> running = runs_named(find_runs(), run);
+  if (!run.empty() && running.size() == 1) return running.front().log_directory;
   const bool is_file = fs::is_regular_file(run, error);
-  const fs::path beside = is_file ? fs::absolute(run).parent_path() : fs::path(".");
-  const std::string wanted = is_file ? name_of_workflow(run) : run;
+  const bool is_directory = fs::is_directory(fs::path(run) / ".sluice", error);
+  const fs::path beside = is_file ? fs::absolute(run).parent_path() : fs::path(is_directory ? run : ".");
+  const std::string wanted = is_file ? name_of_workflow(run) : is_directory ? "" : run;
   fs::path newest = run;
   std::optional<fs::file_time_type> newest_time;
   for (fs::directory_iterator entry(beside / ".sluice", error), end; !error && entry != end;

@@ -4,9 +4,9 @@
 
 namespace sluice::coordinator {
 
-/// The log directory of a run: by its path; by the workflow's file or name, or the number of the run, as the
-/// newest one in `.sluice` beside the file, or here; the newest of all with an empty `run`. A path that is
-/// none of these is returned as it is. Empty: there is none.
+/// The log directory of a run that users name as in choose_run(): of the one that goes on, otherwise of the
+/// newest one in `.sluice`, beside the workflow's file, in its directory, or here. With an empty `run`, the
+/// newest of all. A path that is none of these is returned as it is. Empty: there is none.
 [[nodiscard]] std::filesystem::path find_log_directory(const std::string& run);
 
 }  // namespace sluice::coordinator

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -51,12 +52,26 @@ std::vector<std::string> describe_run(const RunRecord& run) {
   return {run.name, std::to_string(run.process), "since " + format_time(run.began), run.flow};
 }
 
-std::optional<RunRecord> choose_run(const std::string& command, const std::string& named) {
-  const std::vector<RunRecord> all = find_runs();
+std::vector<RunRecord> runs_named(const std::vector<RunRecord>& all, const std::string& named) {
   std::vector<RunRecord> fitting;
   std::ranges::copy_if(all, std::back_inserter(fitting), [&](const RunRecord& run) {
     return named.empty() || run.name == named || std::to_string(run.process) == named;
   });
+  if (!fitting.empty()) return fitting;
+  namespace fs = std::filesystem;
+  const auto is_same = [&](const fs::path& path) {
+    std::error_code error;
+    return fs::equivalent(named, path, error) && !error;
+  };
+  std::ranges::copy_if(all, std::back_inserter(fitting), [&](const RunRecord& run) {
+    return is_same(run.flow) || is_same(fs::path(run.flow).parent_path()) || is_same(run.log_directory);
+  });
+  return fitting;
+}
+
+std::optional<RunRecord> choose_run(const std::string& command, const std::string& named) {
+  const std::vector<RunRecord> all = find_runs();
+  const std::vector<RunRecord> fitting = runs_named(all, named);
   if (fitting.size() == 1) return fitting.front();
   const std::string begin = "sluice " + command + ": ";
   if (all.empty()) {

@@ -1,17 +1,17 @@
 #include "notes.hpp"
 
-#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
-#include <span>
 
+#include "files_on_disk.hpp"
 #include "format.hpp"
 #include "launch.hpp"
 #include "log_directory.hpp"
+#include "readiness.hpp"
 #include "slip_notes.hpp"
 #include "sluice/workflows/usable_memory.hpp"
 
@@ -36,14 +36,6 @@ std::map<std::string, std::string> shown_names(const Workflow& workflow) {
 std::string shown_path(const Workflow& workflow, const fs::path& file) {
   const fs::path relative = file.lexically_relative(fs::absolute(workflow.file).parent_path());
   return relative.empty() || relative.string().starts_with("..") ? file.string() : relative.string();
-}
-
-/// For glob(): what means something in a pattern is any one character.
-std::string literal_path(const fs::path& path) {
-  std::string text = path.string();
-  std::ranges::replace_if(
-      text, [](char c) { return c == '*' || c == '[' || c == ']' || c == '\\'; }, '?');
-  return text;
 }
 
 void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
@@ -72,6 +64,34 @@ void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
   }
 }
 
+/// What becomes of the promise of a rule when its files are written by the C library.
+const char* promise_of(const FileRule& rule) {
+  if (rule.through == matcher::Through::burst_buffer)
+    return "'through: burst-buffer' saves such files only when they have been closed: what was written "
+           "before "
+           "is lost if the program dies";
+  return rule.publish_at == matcher::PublishAt::sync
+             ? "'publish: sync' shows such files only when they have been closed: nothing is published at a "
+               "sync"
+             : "'publish: write' shows such files only when they have been closed, not at each write";
+}
+
+/// Rules that hold for files of PnetCDF alone, of writers that have no PnetCDF as far as can be seen.
+void note_promises(const Workflow& workflow, const Inspections& inspections, std::vector<Mistake>& notes) {
+  const std::map<std::string, std::string> names = shown_names(workflow);
+  std::set<std::pair<int, std::string>> told;  // of the members of an ensemble, one note
+  for (const FileRule& rule : workflow.files) {
+    const auto writer = std::ranges::find(workflow.components, rule.writer, &Component::name);
+    if (!promises_more_than_closes(rule) || writer == workflow.components.end()) continue;
+    const char* const promise = promise_of(rule);
+    const auto& program = inspections[static_cast<std::size_t>(writer - workflow.components.begin())];
+    if (!program || program->may_use_pnetcdf || !told.insert({rule.position.line, promise}).second) continue;
+    notes.push_back({rule.position, "the program of '" + names.at(rule.writer) +
+                                        "' seems to write by the C library, because it is " + program->kind +
+                                        ". " + promise});
+  }
+}
+
 /// What is no directory is told elsewhere.
 bool may_create_in(const std::filesystem::path& directory) {
   std::error_code error;
@@ -90,30 +110,6 @@ void note_directories(const Workflow& workflow, std::vector<Mistake>& notes) {
   }
 }
 
-/// Files that are there before the run, at places where the components look first for files of the rule.
-std::set<fs::path> old_files_of(const Workflow& workflow, const FileRule& rule) {
-  std::set<fs::path> files;
-  std::set<fs::path> places{fs::absolute(workflow.file).parent_path().lexically_normal()};
-  for (const Component& component : workflow.components) {
-    const bool uses = component.name == rule.writer ||
-                      std::ranges::find(rule.readers, component.name) != rule.readers.end();
-    if (uses) places.insert(component.directory);
-  }
-  const auto parts = std::ranges::count(rule.pattern, '/') + 1;
-  for (fs::path place : places) {
-    for (auto above = 0; above < parts; ++above, place = place.parent_path()) {
-      glob_t found{};
-      if (::glob((literal_path(place) + "/" + rule.pattern).c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-        for (const char* const path : std::span(found.gl_pathv, found.gl_pathc)) {
-          std::error_code error;
-          if (fs::is_regular_file(path, error)) files.insert(path);
-        }
-      ::globfree(&found);
-    }
-  }
-  return files;
-}
-
 /// Where files stay on disk, old ones are replaced.
 void note_old_files(const Workflow& workflow, std::vector<Mistake>& notes) {
   constexpr std::size_t most_named = 3;
@@ -121,7 +117,7 @@ void note_old_files(const Workflow& workflow, std::vector<Mistake>& notes) {
   for (const FileRule& rule : workflow.files) {
     if (rule.is_drained() || matcher::is_in_files(rule.through)) continue;
     if (!rule.family.empty() && told.contains(rule.family)) continue;
-    const std::set<fs::path> files = old_files_of(workflow, rule);
+    const std::set<fs::path> files = files_on_disk(workflow, rule);
     if (files.empty()) continue;
     if (!rule.family.empty()) told.insert(rule.family);
     std::string names;
@@ -171,6 +167,7 @@ std::vector<Mistake> find_notes(const Workflow& workflow, const Inspections& ins
   std::vector<Mistake> notes = find_program_notes(workflow, inspections);
   std::ranges::move(find_slips(workflow, inspections, environment), std::back_inserter(notes));
   note_structure(workflow, notes);
+  note_promises(workflow, inspections, notes);
   note_directories(workflow, notes);
   note_old_files(workflow, notes);
   note_resources(workflow, notes);

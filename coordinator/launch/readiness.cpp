@@ -146,6 +146,10 @@ std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment&
   return obstacles;
 }
 
+bool promises_more_than_closes(const workflows::FileRule& rule) noexcept {
+  return rule.through == matcher::Through::burst_buffer || rule.publish_at != matcher::PublishAt::close;
+}
+
 bool is_coupled(const Workflow& workflow, const std::string& component) {
   return std::any_of(workflow.files.begin(), workflow.files.end(), [&](const workflows::FileRule& rule) {
     return rule.writer == component ||
@@ -206,6 +210,13 @@ const Inspection& inspect_once(const std::filesystem::path& path, Coupling coupl
   return known.back().inspection;
 }
 
+/// Whether a rule's `publish` or `through` says something of its files that holds for PnetCDF alone.
+bool is_promised_more(const Workflow& workflow, const std::string& writer) {
+  return std::ranges::any_of(workflow.files, [&](const workflows::FileRule& rule) {
+    return rule.writer == writer && promises_more_than_closes(rule);
+  });
+}
+
 std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Component& component,
                                              const Environment& environment, KnownPrograms& known) {
   const FoundProgram program = find_program_of(component, environment);
@@ -216,6 +227,11 @@ std::optional<Inspection> inspect_program_of(const Workflow& workflow, const Com
   Inspection inspection = inspect_once(program.path, coupling, component, started, known);
   if (coupling == Coupling::reader || coupling == Coupling::writer)
     note_static_programs(component, program.path, started, inspection);
+  if (!inspection.may_use_pnetcdf && is_promised_more(workflow, component.name)) {
+    for (const NamedProgram& named : find_named_programs(component, program.path, started))
+      inspection.may_use_pnetcdf |=
+          inspect_once(named.path, Coupling::none, component, started, known).may_use_pnetcdf;
+  }
   if (!inspection.mpi && component.ranks > 0) inspection.mpi = search_mpi(component, program.path, started);
   return inspection;
 }

@@ -50,6 +50,10 @@ void release_static_readers(workflows::Workflow& workflow, const Inspections& in
 [[nodiscard]] std::vector<workflows::Mistake> find_program_notes(const workflows::Workflow& workflow,
                                                                  const Inspections& inspections);
 
+/// Whether the rule says when files are visible, or safe, before they are closed: that holds for PnetCDF
+/// alone.
+[[nodiscard]] bool promises_more_than_closes(const workflows::FileRule& rule) noexcept;
+
 /// Whether a file rule names `component`.
 [[nodiscard]] bool is_coupled(const workflows::Workflow& workflow, const std::string& component);
 /// Whether it writes files of a rule.

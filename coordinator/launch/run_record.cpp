@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* first_line = "sluice run 1";
+constexpr const char* first_line = "sluice run 2";
 
 /// A record is lines of text, so a name in it may not have a line feed.
 std::string on_one_line(std::string text) {
@@ -48,7 +48,7 @@ std::optional<RunRecord> read_record(const fs::path& path) {
   std::getline(stream, record.name);
   std::getline(stream, process);
   std::getline(stream, began);
-  if (!std::getline(stream, record.flow)) return std::nullopt;
+  if (!std::getline(stream, record.flow) || !std::getline(stream, record.log_directory)) return std::nullopt;
   const auto id = number_of<pid_t>(process);
   const auto time = number_of<std::time_t>(began);
   if (!id || !time) return std::nullopt;
@@ -68,7 +68,7 @@ std::set<fs::path> bases() {
 
 }  // namespace
 
-RunRecord record_of(const workflows::Workflow& workflow, std::time_t began) {
+RunRecord record_of(const workflows::Workflow& workflow, std::time_t began, const fs::path& log_directory) {
   std::vector<runtime::ClientRule> rules;
   for (std::size_t i = 0; i < workflow.files.size(); ++i) {
     const workflows::FileRule& rule = workflow.files[i];
@@ -76,8 +76,11 @@ RunRecord record_of(const workflows::Workflow& workflow, std::time_t began) {
     rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, false, true, rule.through,
                      rule.is_drained(), rule.identity});
   }
-  return {on_one_line(workflow.name), ::getpid(), began,
-          on_one_line(fs::absolute(workflow.file).lexically_normal().string()), runtime::encode_rules(rules)};
+  const auto line = [](const fs::path& path) {
+    return on_one_line(fs::absolute(path).lexically_normal().string());
+  };
+  return {on_one_line(workflow.name), ::getpid(),          began,
+          line(workflow.file),        line(log_directory), runtime::encode_rules(rules)};
 }
 
 void write_run_record(const RunDirectory& directory, const RunRecord& record) {
@@ -89,6 +92,7 @@ void write_run_record(const RunDirectory& directory, const RunRecord& record) {
          << record.process << '\n'
          << record.began << '\n'
          << record.flow << '\n'
+         << record.log_directory << '\n'
          << record.rules;
   stream.close();
   std::error_code error;

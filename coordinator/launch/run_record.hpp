@@ -17,12 +17,14 @@ struct RunRecord {
   pid_t process = 0;  ///< of `sluice run`: the id by which users name the run
   std::time_t began = 0;
   std::string flow;                   ///< absolute path of the workflow file
+  std::string log_directory = {};     ///< absolute path
   std::string rules = {};             ///< SLUICE_RULES of a program that is attached
   std::filesystem::path socket = {};  ///< of the first matcher on this machine
 };
 
 /// The record of a workflow that this process runs. Each file whose data the matchers have can be looked at.
-[[nodiscard]] RunRecord record_of(const workflows::Workflow& workflow, std::time_t began);
+[[nodiscard]] RunRecord record_of(const workflows::Workflow& workflow, std::time_t began,
+                                  const std::filesystem::path& log_directory);
 
 /// From now on find_runs() finds the run. Throws IoError.
 void write_run_record(const RunDirectory& directory, const RunRecord& record);

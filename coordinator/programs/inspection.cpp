@@ -51,6 +51,7 @@ void inspect_dynamic(const std::filesystem::path& path, const ElfFacts& facts, c
   inspect_mpi(facts, libraries, result);
   const auto direct = std::find_if(facts.needed.begin(), facts.needed.end(), is_pnetcdf);
   const auto any = std::find_if(libraries.begin(), libraries.end(), is_pnetcdf);
+  result.may_use_pnetcdf = any != libraries.end();
   if (direct != facts.needed.end()) {
     result.kind = "linked with " + *direct;
   } else if (any != libraries.end()) {

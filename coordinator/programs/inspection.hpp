@@ -18,6 +18,7 @@ struct Inspection {
   std::optional<MpiFamily> mpi;  ///< what the program, or what it starts, has
   bool is_mpi_linked = false;    ///< `mpi` is certain: the program itself is linked with it
   bool is_static = false;        ///< no library can be loaded into it
+  bool may_use_pnetcdf = false;  ///< the program, or one that its command or its text names, has PnetCDF
 };
 
 /// What the file rules say of a program's component.

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <set>
 
+#include "files_on_disk.hpp"
 #include "format.hpp"
 #include "readiness.hpp"
+#include "sluice/formats/tool_files.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -45,6 +47,7 @@ class CouplingWarnings {
     for (std::uint32_t rule = 0; rule < workflow_.files.size() && rule < report_.rules.size(); ++rule) {
       warn_of_unused_rule(rule);
       warn_of_missing_files(rule);
+      warn_of_uncoupled_file(rule);
       for (const std::string& reader : workflow_.files[rule].readers) warn_of_reader(rule, reader);
       for (const runtime::PartlyRead& read : report_.rules[rule].partly_read) warn_of_part(rule, read);
     }
@@ -55,12 +58,22 @@ class CouplingWarnings {
   }
 
  private:
-  /// Whether the component failed, and has reported the cause itself; or had ended before this run.
-  [[nodiscard]] bool has_failed(const std::string& name) const {
+  /// Whether the run was ended before its components were.
+  [[nodiscard]] bool was_ended_early() const {
+    return outcome_.interrupted_by != 0 || !outcome_.stopped_for.empty() || !outcome_.stopped_by.empty();
+  }
+  /// Whether nothing can be said of what the component has not done: it failed, and has reported the cause
+  /// itself; it had ended before this run; or the run ended before it could do anything.
+  [[nodiscard]] bool is_excused(const std::string& name) const {
     const auto found = std::ranges::find_if(
         outcome_.components, [&](const ComponentOutcome& component) { return component.name == name; });
     if (found == outcome_.components.end() || !found->end || found->had_ended) return true;
-    return found->end->failed() && outcome_.interrupted_by == 0;
+    return found->end->failed() || contains(outcome_.stopped, name);
+  }
+  /// A reader that was stopped had its time if files were there for as long as a notice takes.
+  [[nodiscard]] bool is_reader_excused(std::uint32_t rule, const std::string& reader) const {
+    if (!contains(outcome_.stopped, reader)) return is_excused(reader);
+    return std::chrono::milliseconds(report_.rules[rule].published_for_ms) < outcome_.notice_after;
   }
   [[nodiscard]] std::uint64_t published_by(std::uint32_t rule) const {
     std::uint64_t files = 0;
@@ -96,7 +109,7 @@ class CouplingWarnings {
   void warn_of_component(std::size_t index) {
     const Component& component = workflow_.components[index];
     if (!is_coupled(workflow_, component.name) || contains(report_.connected, component.name) ||
-        has_failed(component.name) || is_told(component.ensemble, "component"))
+        is_excused(component.name) || is_told(component.ensemble, "component"))
       return;
     warnings_.push_back(
         "component '" + component.name +
@@ -108,7 +121,7 @@ class CouplingWarnings {
 
   void warn_of_unused_rule(std::uint32_t index) {
     const FileRule& rule = workflow_.files[index];
-    if (!report_.rules[index].users.empty() || has_failed(rule.writer) || is_told(rule.family, "rule"))
+    if (!report_.rules[index].users.empty() || is_excused(rule.writer) || is_told(rule.family, "rule"))
       return;
     std::string text = "the rule '" + rule.pattern + "' (" + place_of(workflow_, rule) + ") matched no file";
     const auto is_of_writer = [&](const OrdinaryFile& file) {
@@ -129,12 +142,45 @@ class CouplingWarnings {
     warnings_.push_back(text);
   }
 
+  /// Whether the run itself puts files of the rule on disk, or has told of one that a component wrote.
+  [[nodiscard]] bool may_be_on_disk(std::uint32_t index) const {
+    const FileRule& rule = workflow_.files[index];
+    return rule.is_drained() || rule.exposes || matcher::is_in_files(rule.through) ||
+           formats::is_any_name(rule.pattern) ||
+           std::ranges::any_of(report_.ordinary_files, [&](const OrdinaryFile& file) {
+             return file.rule == index && file.is_written;
+           });
+  }
+  [[nodiscard]] bool was_published(std::uint32_t index, const std::filesystem::path& file) const {
+    const std::filesystem::path begin = std::filesystem::absolute(workflow_.file).parent_path();
+    return std::ranges::any_of(report_.datasets, [&](const runtime::DatasetStatus& dataset) {
+      return dataset.rule == index && (begin / dataset.name).lexically_normal() == file.lexically_normal();
+    });
+  }
+
+  /// A program without the library has written what the rule passes through memory: its file is on disk.
+  void warn_of_uncoupled_file(std::uint32_t index) {
+    const FileRule& rule = workflow_.files[index];
+    if (may_be_on_disk(index)) return;
+    for (const std::filesystem::path& file : files_on_disk(workflow_, rule)) {
+      struct stat facts {};
+      if (::stat(file.c_str(), &facts) != 0 || was_published(index, file)) continue;
+      constexpr std::int64_t ns_in_s = 1'000'000'000;
+      if (facts.st_mtim.tv_sec * ns_in_s + facts.st_mtim.tv_nsec < outcome_.began_ns) continue;
+      if (is_told(rule.family, "uncoupled")) return;
+      warnings_.push_back(
+          file.string() + " was written to the disk during the run, although the rule '" + rule.pattern +
+          "' (" + place_of(workflow_, rule) + ") passes it through memory: a program of " + rule.writer +
+          " has not had Sluice's library. It is linked statically, or LD_PRELOAD was cleared: "
+          "'sluice check' finds the former");
+      return;
+    }
+  }
+
   /// A run that was ended early has told that itself.
   void warn_of_missing_files(std::uint32_t index) {
     const FileRule& rule = workflow_.files[index];
-    const bool was_ended =
-        outcome_.interrupted_by != 0 || !outcome_.stopped_for.empty() || !outcome_.stopped_by.empty();
-    if (rule.expected == 0 || was_ended || has_failed(rule.writer)) return;
+    if (rule.expected == 0 || was_ended_early() || is_excused(rule.writer)) return;
     const std::uint64_t published = rule.is_stream ? steps_of(index) : published_by(index);
     if (published >= rule.expected || is_told(rule.family, "missing")) return;
     const std::string what = rule.is_stream ? "step" : "file";
@@ -148,7 +194,7 @@ class CouplingWarnings {
     const FileRule& rule = workflow_.files[index];
     const std::string missing = missing_file(reader);
     if (steps_of(index) == 0 || contains(report_.rules[index].users, reader) ||
-        (has_failed(reader) && missing.empty()) || is_told(rule.family, "reader") ||
+        (is_reader_excused(index, reader) && missing.empty()) || is_told(rule.family, "reader") ||
         is_told(ensemble_of(reader), "reader " + rule.pattern))
       return;
     std::string text = "'" + reader + "' is a reader of '" + rule.pattern + "', but " + unopened(index);

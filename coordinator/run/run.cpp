@@ -103,6 +103,8 @@ int Run::execute() {
   }
   outcome_.duration = watch_.since_start();
   outcome_.began = began_;
+  outcome_.began_ns = setting_.run.begin_ns;
+  outcome_.notice_after = options_.notice_after;
   outcome_.spill_directory = matcher_.spill().directory.string();
   outcome_.components = components_.outcomes();
   later_.report(outcome_.components);
@@ -164,7 +166,7 @@ void Run::start_components() {
                           " on " + where + "; log in " + setting_.log_directory.string());
   tell_where_data_spills();
   tell_restoration();
-  write_run_record(setting_.directory, record_of(workflow, began_));
+  write_run_record(setting_.directory, record_of(workflow, began_, setting_.log_directory));
   exposer_.start([this] { exposer_ended(); });
   journal_.note_start();
   const std::set<std::string> done =
@@ -419,6 +421,7 @@ void Run::stop_for(const std::string& reason, milliseconds time) {
     return finish();
   }
   if (stage_ != Stage::running) return;
+  note_stopped();
   cancel_starts();
   later_.cancel_awaited();
   components_.signal(first_to_stop(setting_.workflow), SIGTERM);
@@ -463,7 +466,14 @@ void Run::interrupted(int signal) {
   ask_to_stop();
 }
 
+/// Who has not ended by now does not end by itself.
+void Run::note_stopped() {
+  for (const ComponentOutcome& component : components_.outcomes())
+    if (!component.end) outcome_.stopped.push_back(component.name);
+}
+
 void Run::ask_to_stop() {
+  note_stopped();
   journal_.note_stop();
   cancel_starts();
   later_.stop();

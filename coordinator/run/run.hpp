@@ -80,6 +80,7 @@ class Run final : private MatcherProcess::Listener,
   void stop_after_failure_of(const std::string& component);
   void cancel_starts();
   void print_status();
+  void note_stopped();
   void ask_to_stop();
   void check_later();
   void kill_everything();

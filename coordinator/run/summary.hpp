@@ -51,12 +51,15 @@ struct RunOutcome {
   std::string stopped_by;    ///< the component whose failure stopped the run (on-failure: stop); empty: none
   std::string stopped_for;  ///< why all components were stopped in order, to be resumed; empty: they were not
   int interrupted_by = 0;   ///< the signal that ended the run; 0: none
+  std::chrono::milliseconds notice_after{0};  ///< RunOptions::notice_after
+  std::vector<std::string> stopped = {};      ///< the components that had not ended when the run was stopped
   std::string runtime_failure;
   std::string lost_output;  ///< why output could not be written (Console::failure); empty if all was written
   std::optional<runtime::StatusReport> report;  ///< the matcher's final figures
   std::optional<LastFigures> last;  ///< when there is no report, and the matchers were asked before
   std::chrono::milliseconds duration{0};
   std::time_t began = 0;        ///< seconds since 1970
+  std::int64_t began_ns = 0;    ///< the same, in nanoseconds
   std::string spill_directory;  ///< the directory for data that did not fit in memory
 
   /// The number of files of coupled data that should have been written, and could not be.

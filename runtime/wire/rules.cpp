@@ -8,6 +8,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/path_pattern.hpp"
+#include "sluice/formats/tool_files.hpp"
 #include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::runtime {
@@ -216,13 +217,25 @@ std::optional<std::string> match_tail(std::string_view pattern, std::string_view
   return tail;
 }
 
+namespace {
+
+/// The part of the path that a rule's pattern covers, as the path is given or of the file that it leads to.
+std::optional<std::string> covered_part(std::string_view pattern, std::string_view path,
+                                        std::string_view file) {
+  auto tail = match_tail(pattern, path);
+  if (!tail) tail = match_tail(pattern, file);
+  return tail && formats::is_any_name(pattern) && formats::is_program_text(file) ? std::nullopt : tail;
+}
+
+}  // namespace
+
 std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::string_view path,
                                    LastLink last_link) {
   if (environment.rules.empty() || path.empty()) return std::nullopt;
   auto [file, is_on_disk] = resolved_file(without_prefix(path), last_link);
+  if (formats::is_tool_file(file)) return std::nullopt;
   for (const ClientRule& rule : environment.rules) {
-    auto tail = match_tail(rule.pattern, path);
-    if (!tail) tail = match_tail(rule.pattern, file);
+    auto tail = covered_part(rule.pattern, path, file);
     if (!tail) continue;
     DatasetKey key{rule.rule, rule.identity == matcher::Identity::name ? std::move(*tail) : file};
     return RuleMatch{rule, std::move(key), std::move(file), is_on_disk};
@@ -233,8 +246,9 @@ std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::st
 std::uint32_t find_other_rule(const ClientEnvironment& environment, std::string_view path) {
   if (environment.others.empty() || path.empty()) return OrdinaryFile::no_rule;
   const std::string file = resolved_path(without_prefix(path));
+  if (formats::is_tool_file(file)) return OrdinaryFile::no_rule;
   for (const OtherRule& rule : environment.others) {
-    if (match_tail(rule.pattern, path) || match_tail(rule.pattern, file)) return rule.rule;
+    if (covered_part(rule.pattern, path, file)) return rule.rule;
   }
   return OrdinaryFile::no_rule;
 }

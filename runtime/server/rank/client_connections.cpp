@@ -314,12 +314,24 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   });
 }
 
+namespace {
+
+/// Only the time is new of a further open.
+matcher::AccessCounters uncounted(const matcher::AccessCounters& counters) {
+  matcher::AccessCounters time;
+  time.open_wait_us = counters.open_wait_us;
+  return time;
+}
+
+}  // namespace
+
 /// Whatever the answer was: the process needs no more than the image, unless it wants to keep the step. One
 /// that only looks cannot keep a step from others, even if it is stopped.
 void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
   const auto ended = client.image_reads.extract(tag);
   if (ended.empty() || ended.mapped().step == 0) return;
-  const Client::ImageRead& read = ended.mapped();
+  Client::ImageRead& read = ended.mapped();
+  if (read.is_counted && !client.process->counts_anew(read.step)) read.counters = uncounted(read.counters);
   const bool is_kept = read.is_kept && read.has_image && client.socket->trouble().empty();
   if (is_kept && client.process->kept_steps.emplace(read.step, read.counters).second) return;
   client.process->note_close(read.step);
@@ -384,6 +396,13 @@ void ClientConnections::collect_destroyed_segments() {
 }
 
 // Processes
+
+bool LocalProcess::counts_anew(matcher::StepId step) {
+  constexpr std::size_t most_remembered = 4096;
+  const bool is_new = counted_steps.insert(step).second;
+  if (counted_steps.size() > most_remembered) counted_steps.erase(counted_steps.begin());
+  return is_new;
+}
 
 void LocalProcess::note_close(matcher::StepId step) {
   const auto found = open_steps.find(step);

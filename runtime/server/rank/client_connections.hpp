@@ -31,10 +31,15 @@ struct LocalProcess {
   std::map<matcher::StepId, std::uint32_t> open_steps = {};  ///< with the number of times
   /// Steps whose images the process has had, and that it has open until it closes them (keep_image).
   std::map<matcher::StepId, matcher::AccessCounters> kept_steps = {};
+  /// The newest steps that it has opened by the C library, for the summary.
+  std::set<matcher::StepId> counted_steps = {};
 
   [[nodiscard]] bool has_open(matcher::StepId step) const { return open_steps.contains(step); }
   void note_open(matcher::StepId step) { ++open_steps[step]; }
   void note_close(matcher::StepId step);
+  /// Whether an open by the C library is the process's first one of the step, as far as is remembered. Nobody
+  /// knows what such a process reads, and many programs open a file several times to read it once.
+  [[nodiscard]] bool counts_anew(matcher::StepId step);
 };
 
 /// The processes that are connected to a matcher.

@@ -1,0 +1,50 @@
+#include "sluice/formats/tool_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::formats {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+/// Directories of the system. Programs pass files in /dev/shm, so that is none of them.
+constexpr std::array system_places{"/proc/"sv,  "/sys/"sv,    "/etc/"sv,  "/usr/"sv,
+                                   "/bin/"sv,   "/sbin/"sv,   "/lib/"sv,  "/lib32/"sv,
+                                   "/lib64/"sv, "/libx32/"sv, "/boot/"sv, "/dev/shm/sem."sv};
+/// Directories, at any place, of Sluice and of Python.
+constexpr std::array own_directories{".sluice"sv, "__pycache__"sv, "site-packages"sv, "dist-packages"sv};
+/// How the names of files and directories begin that MPIs and Sluice make in TMPDIR, XDG_RUNTIME_DIR and
+/// /dev/shm.
+constexpr std::array own_beginnings{"ompi."sv,          "openmpi-sessions-"sv, "pmix-"sv,
+                                    "vader_segment."sv, "osc_rdma."sv,         "psm_shm."sv,
+                                    "psm2_shm."sv,      "mpich_shar_"sv,       "hwloc_shmem"sv};
+constexpr std::array program_endings{".py"sv, ".pyc"sv, ".sh"sv, ".so"sv,  ".pl"sv,
+                                     ".R"sv,  ".jl"sv,  ".m"sv,  ".ncl"sv, ".pth"sv};
+
+}  // namespace
+
+bool is_tool_file(std::string_view path) noexcept {
+  const auto is_below = [&](std::string_view place) { return path.starts_with(place); };
+  if (std::ranges::any_of(system_places, is_below)) return true;
+  if (path.starts_with("/dev/") && !path.starts_with("/dev/shm/")) return true;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (std::ranges::find(own_directories, part) != own_directories.end() ||
+        std::ranges::any_of(own_beginnings, [&](std::string_view begin) { return part.starts_with(begin); }))
+      return true;
+  }
+  return false;
+}
+
+bool is_any_name(std::string_view pattern) noexcept {
+  return pattern.find_first_not_of("*?/") == std::string_view::npos;
+}
+
+bool is_program_text(std::string_view path) noexcept {
+  return std::ranges::any_of(program_endings, [&](std::string_view end) { return path.ends_with(end); });
+}
+
+}  // namespace sluice::formats
