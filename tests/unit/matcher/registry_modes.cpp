@@ -154,7 +154,8 @@ TEST_SUITE("registry: modes of readers") {
     CHECK(world.refusal(next) == NC_ENOENT);
     CHECK(world.answer(next).text.ends_with("its writer model exited with status 0"));
     const auto mistyped = world.open(world.reader, "wave_9.nc", world.alone());
-    CHECK(world.answer(mistyped).text.ends_with("did you mean that?"));
+    CHECK(world.answer(mistyped).text.find("did you mean that? If analysis makes this file itself") !=
+          std::string::npos);
   }
 }
 
