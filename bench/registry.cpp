@@ -25,7 +25,9 @@ namespace {
 class NoMemory final : public SegmentMemory {
  public:
   void create(SegmentId /*segment*/, std::uint64_t /*bytes*/) override {}
-  bool create_spilled(SegmentId /*segment*/, std::uint64_t /*bytes*/) override { return true; }
+  bool create_spilled(SegmentId /*segment*/, std::uint64_t /*bytes*/, DiskRoom /*room*/) override {
+    return true;
+  }
   void clear(SegmentId /*segment*/, SegmentUse /*use*/) override {}
   bool destroy(SegmentId /*segment*/) noexcept override { return true; }
   std::span<const std::byte> contents(SegmentId /*segment*/) override { return {}; }

@@ -185,7 +185,7 @@ class TablesOfStep final : public matcher::SegmentMemory {
  public:
   TablesOfStep(MatchingWorld& world, std::uint32_t rank) : world_(world), node_(world.place(rank).node) {}
   void create(matcher::SegmentId, std::uint64_t) override {}
-  bool create_spilled(matcher::SegmentId, std::uint64_t) override { return false; }
+  bool create_spilled(matcher::SegmentId, std::uint64_t, matcher::DiskRoom) override { return false; }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
   bool destroy(matcher::SegmentId) noexcept override { return true; }
   void mark_gone(matcher::SegmentId, std::uint32_t) noexcept override {}

@@ -193,8 +193,9 @@ SegmentPool::Spilled SegmentPool::spill(const Request& request) {
   const std::uint64_t bytes = in_whole_units(request.bytes);
   const SegmentId id = segment_id({node_, request.matcher}, next_number_++) | spilled_bit;
   const bool has_own_file = request.use == SegmentUse::image || request.use == SegmentUse::file;
-  const bool is_made = has_own_file ? memory_.create_spilled_image(id, request.is_on_disk ? 0 : bytes)
-                                    : memory_.create_spilled(id, bytes);
+  const bool is_made = has_own_file
+                           ? memory_.create_spilled_image(id, request.is_on_disk ? 0 : bytes, request.room)
+                           : memory_.create_spilled(id, bytes, request.room);
   return {note_on_disk(id, bytes, is_made), is_made};
 }
 

@@ -29,6 +29,7 @@ bool SegmentGrants::try_grant(MemoryWait& wait) {
       hand_over(wait, std::move(*segment));
       return true;
     }
+    if (std::exchange(wait.spill.tries_again, false) && !wait.is_being_served()) continue;
     // The disk space that is being returned may be enough.
     if (wait.is_being_served() || parts_.pools.at(node).is_giving_disk_back()) return false;
     if (!parts_.retention.erase_doubtful(node) && !parts_.retention.erase_given_up(node)) return false;
@@ -123,21 +124,29 @@ std::optional<SegmentLease> SegmentGrants::spill(MemoryWait& wait) {
     if (bytes >= attempt.refused_bytes) bytes = wait.request.bytes;
     if (bytes >= attempt.refused_bytes) return std::nullopt;
     const ProcessId process = wait.waiters.empty() ? ProcessId{} : wait.waiters.front().process;
+    attempt.keeps_reserve = !std::exchange(attempt.may_use_reserve, false) && parts_.retention.has_read(node);
+    const DiskRoom room = attempt.keeps_reserve ? DiskRoom::beyond_reserve : DiskRoom::all;
     try {
       auto [segment, is_made] =
-          memory.spill({bytes, wait.request.use, process, wait.place.index, wait.request.is_on_disk});
+          memory.spill({bytes, wait.request.use, process, wait.place.index, wait.request.is_on_disk, room});
       if (is_made) return std::move(segment);
       attempt.segment = std::move(segment);
       attempt.asked_bytes = bytes;
       return std::nullopt;
     } catch (const Error& error) {
       note_spill_refused(wait, bytes, error.what());
+      if (attempt.tries_again) return std::nullopt;
     }
   }
 }
 
 void SegmentGrants::note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble) {
   const std::uint32_t node = wait.place.node;
+  if (std::exchange(wait.spill.keeps_reserve, false)) {
+    wait.spill.may_use_reserve = !parts_.retention.erase_read(node);
+    wait.spill.tries_again = true;
+    return;
+  }
   wait.spill.refused_bytes = bytes;
   wait.spill.given_back = parts_.pools.at(node).spills_given_back();
   wait.spill.trouble = trouble;

@@ -24,6 +24,9 @@ struct SpillAttempt {
   std::uint64_t refused_bytes = ~std::uint64_t{0};
   std::uint64_t given_back = 0;  ///< SegmentPool::spills_given_back at the refusal
   std::string trouble;
+  bool keeps_reserve = false;    ///< asked for so: what was read goes rather than the disk's reserve
+  bool may_use_reserve = false;  ///< nothing that was read is left
+  bool tries_again = false;      ///< memory first: what was read has gone
 };
 
 /// A request for a segment, or for disk space.
@@ -82,7 +85,7 @@ class SegmentGrants {
   void lease_ahead(MemoryWait& wait);
   void hand_over(MemoryWait& wait, SegmentLease segment);
   /// The request is tried again when disk space has been returned. The disk space of consumed steps is
-  /// returned at once.
+  /// returned at once. Where the disk has its reserve only, one step that was read goes.
   void note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble);
   void refuse(const MemoryWait& wait, int status, const std::string& text);
   /// Grants the image of a file beyond the limit, because nobody could go on otherwise. Returns false for

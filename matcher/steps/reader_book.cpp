@@ -194,6 +194,16 @@ bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
   });
 }
 
+std::string ReaderBook::unknown_reader(const Step& step) const {
+  for (const std::string& reader : rules_.of(step.key).readers) {
+    const Component* const component = processes_.find_component(reader);
+    const bool is_known = component == nullptr || component->processes > 0 || component->has_exited ||
+                          jobs_.find(reader, step.key.rule) != nullptr;
+    if (!is_known) return reader;
+  }
+  return {};
+}
+
 bool ReaderBook::is_partly_read(const Step& step) const {
   for (std::size_t i = 0; i < step.read_by.size(); ++i) {
     if (step.read_by[i].processes.size() < most_processes_[step.key.rule][i]) return true;

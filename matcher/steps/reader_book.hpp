@@ -51,6 +51,8 @@ class ReaderBook {
   /// many processes have read it as have read any step of the rule, and none has just come. Or none of the
   /// others can ask for it now: all wait for something else. They may ask later, as new processes may.
   [[nodiscard]] bool is_given_up(const Step& step) const;
+  /// The first reader of the step whose number of processes is unknown, or empty.
+  [[nodiscard]] std::string unknown_reader(const Step& step) const;
   /// Whether some processes of a reader have not read the step, although that many processes have read
   /// another step of the rule.
   [[nodiscard]] bool is_partly_read(const Step& step) const;

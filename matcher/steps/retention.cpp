@@ -148,35 +148,77 @@ bool Retention::erase_spilled(std::uint32_t node, bool even_last) {
 bool Retention::erase_doubtful(std::uint32_t node, Medium medium) {
   Step* const first = doubtful_.first_on(node, medium);
   if (first == nullptr) return false;
-  tell_of_doubtful(*first);
+  tell_of_doubtful(*first, no_space());
   erase(*first);
   return true;
 }
 
-void Retention::tell_of_doubtful(const Step& step) {
+std::string Retention::no_space() const {
+  return spill_directory_.empty() ? "memory is used up, and there is no staging.spill"
+                                  : "memory and the space in " + spill_directory_ + " are used up";
+}
+
+void Retention::tell_of_doubtful(const Step& step, const std::string& why) {
   if (std::exchange(has_told_of_doubtful_, true)) return;
   parts_.answers.event(parts_.names.quoted(step.key) + " is removed, although a reader may open it again: " +
-                       (!spill_directory_.empty()
-                            ? "memory and the space in " + spill_directory_ + " are used up"
-                            : "memory is used up, and there is no staging.spill") +
-                       ". More files may follow: raise staging.memory, or give staging.spill more space");
+                       why + ". More files may follow: " + remedy_for(step) +
+                       "raise staging.memory, or give staging.spill more space");
+}
+
+/// Of the first reader whose number of processes is unknown.
+std::string Retention::remedy_for(const Step& step) const {
+  const std::string reader = parts_.readers.unknown_reader(step);
+  if (reader.empty()) return {};
+  return "nobody knows how many processes of " + reader + " read a file; say `ranks: 1` if it is one, or " +
+         "`for-each` if a command of its own reads each file; or ";
 }
 
 bool Retention::erase_given_up(std::uint32_t node) {
   return erase_given_up([node](const Step& step) { return step.has_data_on(node); });
 }
 
-bool Retention::erase_given_up(const std::function<bool(const Step&)>& is_meant) {
+Step* Retention::first_given_up(const std::function<bool(const Step&)>& is_meant) const {
   const auto is_given_up = [&](const auto& entry) {
     const Step& step = *entry.second;
     return !is_in_use(step) && step.state == StepState::published && is_meant(step) &&
-           parts_.readers.is_given_up(step) && parts_.reads.withdraw(step.id);
+           parts_.readers.is_given_up(step);
   };
   const auto found = std::ranges::find_if(unconsumed_, is_given_up);
-  if (found == unconsumed_.end()) return false;
-  Step& step = *found->second;
-  tell_of_doubtful(step);
-  erase(step);
+  return found == unconsumed_.end() ? nullptr : found->second;
+}
+
+bool Retention::erase_given_up(const std::function<bool(const Step&)>& is_meant) {
+  while (Step* const step = first_given_up(is_meant)) {
+    if (!parts_.reads.withdraw(step->id)) continue;  // it is taken, and counts as open now
+    tell_of_doubtful(*step, no_space());
+    erase(*step);
+    return true;
+  }
+  return false;
+}
+
+/// A consumed step on the disk, else the oldest doubtful one, else one that is given up.
+Step* Retention::first_read(std::uint32_t node) const {
+  if (Step* const consumed = consumed_.first_on(node, Medium::disk)) return consumed;
+  Step* const staged = doubtful_.first_on(node, Medium::memory);
+  Step* const spilled = doubtful_.first_on(node, Medium::disk);
+  if (staged != nullptr && spilled != nullptr)
+    return *staged->consumed_place < *spilled->consumed_place ? staged : spilled;
+  if (staged != nullptr || spilled != nullptr) return staged != nullptr ? staged : spilled;
+  return first_given_up([node](const Step& step) { return step.has_data_on(node); });
+}
+
+bool Retention::has_read(std::uint32_t node) const {
+  return first_read(node) != nullptr;
+}
+
+bool Retention::erase_read(std::uint32_t node) {
+  Step* const first = first_read(node);
+  if (first == nullptr || (first->claim == Claim::needed && !parts_.reads.withdraw(first->id))) return false;
+  if (first->claim != Claim::none)
+    tell_of_doubtful(*first, "memory is used up, and the last tenth of the disk of " + spill_directory_ +
+                                 ", at least 1 GiB, stays free for other files");
+  erase(*first);
   return true;
 }
 

@@ -73,6 +73,10 @@ class Retention {
   }
   /// The first step that nobody is likely to ask for: all who might wait, perhaps for who asks for memory.
   bool erase_given_up(std::uint32_t node);
+  /// Whether the node has a step that was read, and that nobody has to have.
+  [[nodiscard]] bool has_read(std::uint32_t node) const;
+  /// The oldest of these: the disk has its reserve only.
+  bool erase_read(std::uint32_t node);
   /// One step on the disk of any node: the least needed one.
   bool erase_on_disk();
 
@@ -94,9 +98,13 @@ class Retention {
   void keep(Step& step);
   void erase(Step& step);
   bool erase_if_any(Step* step);
+  [[nodiscard]] Step* first_given_up(const std::function<bool(const Step&)>& is_meant) const;
+  [[nodiscard]] Step* first_read(std::uint32_t node) const;
   bool erase_given_up(const std::function<bool(const Step&)>& is_meant);
   void free_disk(const Step& step);
-  void tell_of_doubtful(const Step& step);
+  void tell_of_doubtful(const Step& step, const std::string& why);
+  [[nodiscard]] std::string no_space() const;
+  [[nodiscard]] std::string remedy_for(const Step& step) const;
 
   Parts parts_;
   std::uint32_t nodes_;

@@ -285,6 +285,7 @@ struct SpillSegment {
   matcher::SegmentId segment = 0;
   std::uint64_t bytes = 0;
   bool is_image = false;  ///< a file of its own
+  matcher::DiskRoom room{};
 };
 /// A segment that is a part of a burst-buffer log.
 struct CreateLogSegment {

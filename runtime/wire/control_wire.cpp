@@ -230,7 +230,7 @@ void fields(auto& a, Is<DestroySegment> auto& m) {
   a(m.segment);
 }
 void fields(auto& a, Is<SpillSegment> auto& m) {
-  a(m.segment, m.bytes, m.is_image);
+  a(m.segment, m.bytes, m.is_image, m.room);
 }
 void fields(auto& a, Is<CreateLogSegment> auto& m) {
   a(m.segment, m.bytes, m.place);

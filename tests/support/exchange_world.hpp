@@ -25,7 +25,7 @@ namespace sluice::test {
 class RankMemory final : public matcher::SegmentMemory {
  public:
   void create(matcher::SegmentId segment, std::uint64_t bytes) override { segments_[segment].resize(bytes); }
-  bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override {
+  bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes, matcher::DiskRoom /*room*/) override {
     create(segment, bytes);
     return true;
   }

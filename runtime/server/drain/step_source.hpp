@@ -38,7 +38,7 @@ class MappedSegments final : public matcher::SegmentMemory {
  private:
   // Only the owner of the segments calls these.
   void create(matcher::SegmentId, std::uint64_t) override {}
-  bool create_spilled(matcher::SegmentId, std::uint64_t) override { return false; }
+  bool create_spilled(matcher::SegmentId, std::uint64_t, matcher::DiskRoom) override { return false; }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
   bool destroy(matcher::SegmentId) noexcept override { return true; }
   void mark_gone(matcher::SegmentId, std::uint32_t) noexcept override {}

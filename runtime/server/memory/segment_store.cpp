@@ -103,8 +103,8 @@ void SegmentStore::create_image(matcher::SegmentId segment, std::uint64_t bytes)
   entries_.emplace(segment, Entry{std::move(file), {bytes}, true, false, true});
 }
 
-bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
-  spill(segment, bytes, Own::range);
+bool SegmentStore::create_spilled(matcher::SegmentId segment, std::uint64_t bytes, matcher::DiskRoom room) {
+  spill(segment, bytes, Own::range, room);
   return false;
 }
 
@@ -118,12 +118,13 @@ void SegmentStore::replace_image(matcher::SegmentId segment, std::shared_ptr<con
   if (matcher::is_spilled(segment)) disk_.submit([former = std::move(former)] {});
 }
 
-bool SegmentStore::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) {
-  spill(segment, bytes, Own::file);
+bool SegmentStore::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes,
+                                        matcher::DiskRoom room) {
+  spill(segment, bytes, Own::file, room);
   return false;
 }
 
-void SegmentStore::spill(matcher::SegmentId segment, std::uint64_t bytes, Own own) {
+void SegmentStore::spill(matcher::SegmentId segment, std::uint64_t bytes, Own own, matcher::DiskRoom room) {
   struct Result {
     std::optional<FileRanges::Range> range;
     std::string trouble;
@@ -131,10 +132,11 @@ void SegmentStore::spill(matcher::SegmentId segment, std::uint64_t bytes, Own ow
   const auto result = std::make_shared<Result>();  // shared by the two successive functions
   being_made_.insert(segment);
   // From now on only the thread uses on_disk_.
-  const auto make = [this, segment, bytes, own, result] {
+  const auto make = [this, segment, bytes, own, room, result] {
     try {
       if (spill_directory_.empty())
         throw Error(NC_ENO_SPACE, "this node has no directory in which space can be reserved");
+      if (room == matcher::DiskRoom::beyond_reserve) keep_spill_reserve(spill_directory_, bytes);
       if (own == Own::file) {
         auto file = std::make_shared<MappedFile>(create_spill_file(spill_directory_, bytes));
         result->range = FileRanges::Range{std::move(file), {bytes}};

@@ -35,9 +35,11 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// `disk` must be destroyed before this object, and after the handlers of `events` have run.
   SegmentStore(DiskWorker& disk, DiskEvents events);
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes,
+                                    matcher::DiskRoom room) override;
   void create_image(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes,
+                                          matcher::DiskRoom room) override;
   void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                      const matcher::LogPlace& place) override;
   void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;
@@ -142,7 +144,7 @@ class SegmentStore final : public matcher::SegmentMemory {
   [[nodiscard]] const Entry& at(matcher::SegmentId segment) const;
   [[nodiscard]] const MappedFile& file_of(matcher::SegmentId segment) const;
   enum class Own : std::uint8_t { range, file };
-  void spill(matcher::SegmentId segment, std::uint64_t bytes, Own own);
+  void spill(matcher::SegmentId segment, std::uint64_t bytes, Own own, matcher::DiskRoom room);
   [[nodiscard]] static std::shared_ptr<Mapping> map(const Entry& entry);
   [[nodiscard]] std::span<std::byte> mapped(matcher::SegmentId segment);
 

@@ -1,8 +1,10 @@
 #include "sluice/runtime/spill_file.hpp"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -13,6 +15,7 @@ namespace sluice::runtime {
 namespace {
 
 constexpr std::uint64_t probe_bytes = 64U << 10;
+constexpr std::uint64_t least_reserve_bytes = std::uint64_t{1} << 30;
 
 [[noreturn]] void fail(int error_number, const std::string& directory, const std::string& action) {
   const bool is_full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
@@ -57,6 +60,13 @@ void reserve_in_spill_file(const FileDescriptor& file, const std::string& direct
          "reserve disk space (its file system has no fallocate: choose another directory) in");
   }
   fail(error_number, directory, "reserve " + std::to_string(bytes) + " bytes in");
+}
+
+void keep_spill_reserve(const std::string& directory, std::uint64_t bytes) {
+  struct statvfs disk {};
+  if (::statvfs(directory.c_str(), &disk) != 0) fail(errno, directory, "ask for the free space of");
+  const std::uint64_t reserve = std::max(least_reserve_bytes, disk.f_blocks * disk.f_frsize / 10);
+  if (disk.f_bavail * disk.f_frsize < reserve + bytes) fail(ENOSPC, directory, "keep a reserve in");
 }
 
 bool punch_hole(const FileDescriptor& file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {

@@ -38,8 +38,8 @@ void SegmentOrders::take(const ClearSegment& order) {
 
 /// The store reports when the segment has been made, or why not.
 void SegmentOrders::take(const SpillSegment& order) {
-  (void)(order.is_image ? base_.store.create_spilled_image(order.segment, order.bytes)
-                        : base_.store.create_spilled(order.segment, order.bytes));
+  (void)(order.is_image ? base_.store.create_spilled_image(order.segment, order.bytes, order.room)
+                        : base_.store.create_spilled(order.segment, order.bytes, order.room));
 }
 
 /// The registry is told when the disk space has really been returned; then waiting processes may try again.

@@ -19,14 +19,16 @@ void SegmentMessages::create_image(matcher::SegmentId segment, std::uint64_t byt
   send_to_owner(segment, CreateSegment{segment, bytes, true});
 }
 
-bool SegmentMessages::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, SpillSegment{segment, bytes, true});
+bool SegmentMessages::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes,
+                                           matcher::DiskRoom room) {
+  send_to_owner(segment, SpillSegment{segment, bytes, true, room});
   return false;
 }
 
 /// The segment's matcher reports later whether the disk had space.
-bool SegmentMessages::create_spilled(matcher::SegmentId segment, std::uint64_t bytes) {
-  send_to_owner(segment, SpillSegment{segment, bytes, false});
+bool SegmentMessages::create_spilled(matcher::SegmentId segment, std::uint64_t bytes,
+                                     matcher::DiskRoom room) {
+  send_to_owner(segment, SpillSegment{segment, bytes, false, room});
   return false;
 }
 

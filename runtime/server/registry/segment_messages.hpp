@@ -22,10 +22,12 @@ class SegmentMessages final : public matcher::SegmentMemory {
   void stop() noexcept { is_stopped_ = true; }
 
   void create(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled(matcher::SegmentId segment, std::uint64_t bytes,
+                                    matcher::DiskRoom room) override;
   void drop_warm(matcher::MatcherPlace matcher) noexcept override;
   void create_image(matcher::SegmentId segment, std::uint64_t bytes) override;
-  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes) override;
+  [[nodiscard]] bool create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes,
+                                          matcher::DiskRoom room) override;
   void create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                      const matcher::LogPlace& place) override;
   void keep_log(matcher::SegmentId segment, bool is_kept) noexcept override;

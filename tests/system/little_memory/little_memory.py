@@ -85,5 +85,19 @@ def pool():
     expect(count("count") == 3 * FILES * BYTES, "the bytes")
 
 
+def reserve():
+    """A Python reader keeps up with its model, on a disk that is smaller than the reserve: its own files find room there, and the run says which key helps."""
+    with open("read.py", "w") as file:
+        file.write("for i in range(1, 41):\n    with open(f'a.{i}', 'rb') as file: bytes = file.read()\n    with open('disk/own', 'ab') as own: own.write(bytes[:200000])\n    open(f'read.{i}', 'w').close()\n")
+    pause = "[ $i -lt 3 ] || until [ -e read.$((i - 2)) ]; do sleep 0.02; done; "
+    write_flow({"a": f"for i in $(seq 40); do {pause}head -c 400000 /dev/zero > a.$i; done", "b": f"{PYTHON} read.py"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: disk")
+    with harness.SmallDisk("disk", 10, may_keep=True):
+        result = run()
+        expect(os.path.getsize("disk/own") == 40 * 200000, "the reader's own file")
+    expect("stays free for other files" in result.all and "`ranks: 1`" in result.all, "the notice")
+
+
+if case == "reserve":
+    harness.in_own_namespace()
 clear_directory()
 globals()[case]()

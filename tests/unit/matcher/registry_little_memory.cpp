@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "unit/matcher/registry_world.hpp"
 
 using namespace sluice;
@@ -117,5 +119,38 @@ TEST_SUITE("registry: little memory") {
     const ProcessId reader = world.process("analysis");
     CHECK(world.is_opened(world.open(reader, "b.nc", world.alone())));
     CHECK(world.is_granted(world.lease(reader, step, {}, {4 * mib})));
+  }
+
+  TEST_CASE("what was read is worth less than the reserve of the spill disk, the oldest first") {
+    ScriptWorld world("/scratch");
+    world.memory.disk_bytes = 20 * mib;
+    world.memory.reserve_bytes = 8 * mib;
+    const ProcessId reader = world.shell();
+    for (const char* const name : {"a.nc", "b.nc", "c.nc"}) {
+      CHECK(world.is_granted(world.put(name)));
+      world.publish(world.writer, world.step);
+      CHECK(world.read(reader, name) != 0);
+    }
+    CHECK_FALSE(world.has_told("is removed"));
+    CHECK(world.is_granted(world.put("d.nc")));  // the disk has 12 MiB of 20, and keeps 8
+    CHECK(world.refusal(world.open(reader, "a.nc", world.alone())) == NC_ENOENT);
+    CHECK(world.is_opened(world.open(reader, "b.nc", world.alone())));
+    CHECK(world.has_told("stays free for other files"));
+    CHECK(world.has_told("`ranks: 1`"));
+    CHECK(world.has_told("`for-each`"));
+    CHECK(world.registry.status().bytes_spilled == 12 * mib);
+  }
+
+  TEST_CASE("what nobody has read uses the reserve of the spill disk") {
+    ScriptWorld world("/scratch");
+    world.memory.disk_bytes = 20 * mib;
+    world.memory.reserve_bytes = 8 * mib;
+    (void)world.shell();
+    for (const char* const name : {"a.nc", "b.nc", "c.nc", "d.nc"}) {
+      CHECK(world.is_granted(world.put(name)));
+      world.publish(world.writer, world.step);
+    }
+    CHECK(world.registry.status().bytes_spilled == 18 * mib);
+    CHECK_FALSE(world.has_told("is removed"));
   }
 }

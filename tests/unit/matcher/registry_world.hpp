@@ -23,9 +23,10 @@ class PlainMemory final : public SegmentMemory {
     sizes[segment] = bytes;
     words[segment].resize(8);
   }
-  bool create_spilled(SegmentId segment, std::uint64_t bytes) override {
+  bool create_spilled(SegmentId segment, std::uint64_t bytes, DiskRoom room) override {
     std::uint64_t on_disk = bytes;
     for (const auto& [id, size] : sizes) on_disk += is_spilled(id) ? size : 0;
+    if (room == DiskRoom::beyond_reserve) on_disk += reserve_bytes;
     if (on_disk > disk_bytes) throw Error(NC_ENO_SPACE, "the disk is full");
     sizes[segment] = bytes;
     if (is_disk_slow) being_made.push_back(segment);
@@ -57,6 +58,7 @@ class PlainMemory final : public SegmentMemory {
   };
   bool is_exhausted = false;
   std::uint64_t disk_bytes = 0;
+  std::uint64_t reserve_bytes = 0;    ///< of the disk
   bool is_disk_slow = false;          ///< reports about space on the disk come later
   std::vector<SegmentId> being_made;  ///< spilled segments that were ordered since then
   std::map<SegmentId, std::uint64_t> sizes;

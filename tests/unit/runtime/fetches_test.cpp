@@ -78,7 +78,7 @@ class OneSegment final : public matcher::SegmentMemory {
  public:
   explicit OneSegment(std::span<std::byte> bytes) : bytes_(bytes) {}
   void create(matcher::SegmentId, std::uint64_t) override {}
-  bool create_spilled(matcher::SegmentId, std::uint64_t) override { return true; }
+  bool create_spilled(matcher::SegmentId, std::uint64_t, matcher::DiskRoom) override { return true; }
   void clear(matcher::SegmentId, matcher::SegmentUse) override {}
   bool destroy(matcher::SegmentId) noexcept override { return true; }
   std::span<const std::byte> contents(matcher::SegmentId) override { return bytes_; }

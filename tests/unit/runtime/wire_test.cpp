@@ -174,7 +174,7 @@ void for_every_message_to_matcher(Use use) {
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
   send(GrantSeries{{{{10, 1, 2}, 4096}}, {{{12, 2, 3}, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
-  send(SpillSegment{10, 4096, true});
+  send(SpillSegment{10, 4096, true, matcher::DiskRoom::beyond_reserve});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});
   send(BeginRound{4, DrainComponent{"model"}});

@@ -33,6 +33,12 @@ struct LogPlace {
   bool operator==(const LogPlace&) const = default;
 };
 
+/// How much of the spill disk a segment may use.
+enum class DiskRoom : std::uint8_t {
+  all,
+  beyond_reserve,  ///< a part of the disk stays free for the files of others
+};
+
 /// The memory behind the segments: memory files and spill files in a matcher, messages to the matcher where
 /// the registry is, plain memory in tests.
 class SegmentMemory {
@@ -41,14 +47,14 @@ class SegmentMemory {
   /// Makes a zeroed segment of `bytes`. Throws Error(NC_ENO_SPACE) when the system has no memory for it.
   virtual void create(SegmentId segment, std::uint64_t bytes) = 0;
   /// Makes a zeroed segment of `bytes` on disk. Returns false when Registry::spill_made() reports the result
-  /// later. Throws Error(NC_ENO_SPACE) when the disk is full.
-  [[nodiscard]] virtual bool create_spilled(SegmentId segment, std::uint64_t bytes) = 0;
+  /// later. Throws Error(NC_ENO_SPACE) when the disk is full, or has its reserve only.
+  [[nodiscard]] virtual bool create_spilled(SegmentId segment, std::uint64_t bytes, DiskRoom room) = 0;
   /// Makes an empty file that is to have `bytes`: an image. It has no pages yet. Its holders keep its
   /// contents when the segment is destroyed. Throws as create().
   virtual void create_image(SegmentId segment, std::uint64_t bytes) { create(segment, bytes); }
   /// The same on disk, where room for `bytes` is reserved; as create_spilled().
-  [[nodiscard]] virtual bool create_spilled_image(SegmentId segment, std::uint64_t bytes) {
-    return create_spilled(segment, bytes);
+  [[nodiscard]] virtual bool create_spilled_image(SegmentId segment, std::uint64_t bytes, DiskRoom room) {
+    return create_spilled(segment, bytes, room);
   }
   /// Makes a segment of `bytes` that is a part of an existing log. The log's files are unlinked when the last
   /// segment of the log has been destroyed. A log is kept if its user wants that, or while keep_log() says
@@ -154,6 +160,7 @@ class SegmentPool {
     ProcessId process{};
     std::uint32_t matcher = 0;  ///< the matcher of the node that will own the segment
     bool is_on_disk = false;    ///< as SegmentRequest::is_on_disk
+    DiskRoom room = DiskRoom::all;
   };
 
   /// Lends a free segment of about the right size.

@@ -17,6 +17,10 @@ namespace sluice::runtime {
 void reserve_in_spill_file(const FileDescriptor& file, const std::string& directory,
                            std::uint64_t offset_bytes, std::uint64_t bytes);
 
+/// Throws IoError(NC_ENO_SPACE) where the directory's file system would have less free space than its reserve
+/// without `bytes`: a tenth of it, and at least 1 GiB.
+void keep_spill_reserve(const std::string& directory, std::uint64_t bytes);
+
 /// Returns a range of any segment file to the system. Returns false when the file system cannot do that.
 bool punch_hole(const FileDescriptor& file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept;
 
