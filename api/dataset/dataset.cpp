@@ -78,7 +78,7 @@ void end_definitions(Dataset& dataset, const formats::EnddefArguments& arguments
                                      old_header != nullptr ? &dataset.layout_before_redef : nullptr);
     check_new_records(dataset, layout);
   });
-  dataset.driver->use_layout_options(options);
+  dataset.driver->use_layout(dataset.header, options);
   if (old_header != nullptr)
     dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
   write_header(dataset, layout);

@@ -37,7 +37,9 @@ class SubfileDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "subfiles"; }
 
-  void use_layout_options(const formats::LayoutOptions& options) override { layout_options_ = options; }
+  void use_layout(const formats::Header&, const formats::LayoutOptions& options) override {
+    layout_options_ = options;
+  }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                  const formats::Header& new_header, const formats::Layout& new_layout) override;

@@ -188,3 +188,36 @@ TEST_CASE("a wait of all goes on when the last rank names requests that are none
     if (!is_mine) CHECK(read == values);
   }
 }
+
+TEST_CASE("ranks whose attributes have other lengths write to the same places, or are told at enddef") {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (const char* const layout : {"", "blob", "blob-process"}) {
+    for (const MPI_Offset length : {20, 3000}) {
+      CAPTURE(layout);
+      CAPTURE(length);
+      int id = 0, dimension = 0, variable = 0;
+      MPI_Info info = MPI_INFO_NULL;
+      MPI_Info_create(&info);
+      if (*layout != '\0') MPI_Info_set(info, "sluice_layout", layout);
+      REQUIRE(ncmpi_create(MPI_COMM_WORLD, "attributes.nc", NC_CLOBBER, info, &id) == NC_NOERR);
+      MPI_Info_free(&info);
+      REQUIRE(ncmpi_def_dim(id, "x", ranks, &dimension) == NC_NOERR);
+      REQUIRE(ncmpi_def_var(id, "v", NC_INT, 1, &dimension, &variable) == NC_NOERR);
+      const std::string text(static_cast<std::size_t>(rank == 0 ? 10 : length), 'a');
+      REQUIRE(ncmpi_put_att_text(id, NC_GLOBAL, "history", static_cast<MPI_Offset>(text.size()),
+                                 text.data()) == NC_NOERR);
+      const bool fits = ranks == 1 || length == 20 || std::string(layout) == "blob-process";
+      CHECK(ncmpi_enddef(id) == (fits ? NC_NOERR : NC_EMULTIDEFINE));
+      if (!fits) {
+        CHECK(ncmpi_abort(id) == NC_NOERR);
+        continue;
+      }
+      const MPI_Offset start = rank, count = 1;
+      const int value = 100 + rank;
+      CHECK(ncmpi_put_vara_int_all(id, variable, &start, &count, &value) == NC_NOERR);
+      CHECK(ncmpi_close(id) == NC_NOERR);
+    }
+  }
+}
