@@ -26,6 +26,11 @@ def call(*words, status=0):
     return result.out + result.err
 
 
+def text(path):
+    with open(path) as file:
+        return file.read()
+
+
 def begun(log="log"):
     """A run whose components do nothing until they are told."""
     run = harness.start(sluice, "run", "--log-dir", log, "flow.yaml")
@@ -59,6 +64,7 @@ def same_words_in_all_commands():
     os.makedirs("heat")
     write_flow("touch w.begun; echo 1 > a.dat; until test -e over; do sleep 0.1; done", "touch r.begun; cat a.dat; until test -e over; do sleep 0.1; done")
     run = begun("elsewhere")
+    wait_for(lambda: "a.dat" in text("elsewhere/timeline.tsv"), "the timeline has no file")
     try:
         for words in ("heat", str(run.pid), "flow.yaml", ".", os.getcwd(), "elsewhere"):
             expect("heat" in call("status", words), f"status {words}")
