@@ -12,20 +12,6 @@ constexpr const char* failed_elsewhere = "another process failed in this collect
 
 }  // namespace
 
-void check_same_places(const Communicator& comm, const formats::Header& header) {
-  if (comm.size() == 1) return;
-  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a, a number at a time
-  for (const auto& variable : header.variables())
-    hash = (hash ^ static_cast<std::uint64_t>(variable.begin)) * 1'099'511'628'211U;
-  std::array<std::uint64_t, 2> most{hash, ~hash};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_UINT64_T, MPI_MAX, comm.get()),
-            "compare what the processes define");
-  if (most[0] != ~most[1])
-    throw Error(NC_EMULTIDEFINE,
-                "the processes define headers of different sizes (attributes of different lengths?), so each "
-                "would write the variables to other places of the file: let all of them define the same");
-}
-
 int worst_status(const Communicator& comm, int status) {
   if (comm.size() == 1) return status;
   int worst = status;

@@ -1,10 +1,8 @@
 #pragma once
-#include <cstdint>
 #include <new>
 #include <string>
 
 #include "mpi_handles.hpp"
-#include "sluice/formats/header.hpp"
 
 namespace sluice::api {
 
@@ -53,10 +51,6 @@ void together_telling(const Communicator& comm, const Work& work) {
   const Outcome outcome = outcome_of(work);
   agree_telling(comm, outcome.status, outcome.what);
 }
-
-/// Collective: throws NC_EMULTIDEFINE on all ranks where their headers place the variables differently: each
-/// rank writes to the places that it has computed, and only those of rank 0 are in the file.
-void check_same_places(const Communicator& comm, const formats::Header& header);
 
 /// Collective: rank 0 sends its outcome and flag to all ranks in one message. Throws on all ranks if rank 0
 /// failed.

@@ -40,9 +40,10 @@ class Driver {
   [[nodiscard]] virtual bool is_replayed() const noexcept { return false; }
 
   /// Collective; called first when the dataset leaves define mode. Passes the alignments and the reserved
-  /// header space in force to a driver that lays out files of its own. `header` carries its layout. Where all
-  /// ranks write to these places, it throws NC_EMULTIDEFINE if ranks have others.
-  virtual void use_layout(const formats::Header& /*header*/, const formats::LayoutOptions&) {}
+  /// header space in force to a driver that lays out files of its own.
+  /// `agreed`: for files that have all definitions, with room for the longest ones of all ranks.
+  virtual void use_layout_options(const formats::LayoutOptions& /*options*/,
+                                  const formats::LayoutOptions& /*agreed*/) {}
 
   /// Collective; called when the dataset leaves define mode, and when metadata changed in data mode (before
   /// sync or close). `header` is the same on all ranks and carries its layout.

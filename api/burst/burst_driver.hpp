@@ -43,8 +43,9 @@ class BurstDriver final : public Driver {
   ~BurstDriver() override;
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "burst buffer"; }
-  void use_layout(const formats::Header& header, const formats::LayoutOptions& options) override {
-    below_->use_layout(header, options);
+  void use_layout_options(const formats::LayoutOptions& options,
+                          const formats::LayoutOptions& agreed) override {
+    below_->use_layout_options(options, agreed);
   }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,

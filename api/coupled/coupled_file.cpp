@@ -68,8 +68,9 @@ CoupledFileDriver::CoupledFileDriver(std::unique_ptr<FileStep> step, std::unique
   counters_.open_wait_us = open_wait_us;
 }
 
-void CoupledFileDriver::use_layout(const formats::Header& header, const formats::LayoutOptions& options) {
-  below_->use_layout(header, options);
+void CoupledFileDriver::use_layout_options(const formats::LayoutOptions& options,
+                                           const formats::LayoutOptions& agreed) {
+  below_->use_layout_options(options, agreed);
 }
 
 void CoupledFileDriver::write_header(const formats::Header& header, const formats::Layout& layout) {

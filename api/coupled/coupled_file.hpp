@@ -67,7 +67,8 @@ class CoupledFileDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return below_->kind(); }
   [[nodiscard]] bool is_replayed() const noexcept override { return below_->is_replayed(); }
-  void use_layout(const formats::Header& header, const formats::LayoutOptions& options) override;
+  void use_layout_options(const formats::LayoutOptions& options,
+                          const formats::LayoutOptions& agreed) override;
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                  const formats::Header& new_header, const formats::Layout& new_layout) override;

@@ -68,17 +68,55 @@ void check_new_records(const Dataset& dataset, const formats::Layout& layout) {
   }
 }
 
+/// Collective: whether all ranks' data sections begin at the same place, after the work that has found it.
+/// The furthest one is `most`. Throws on all ranks where the work failed on any.
+bool have_same_extent(const Communicator& comm, const Outcome& outcome, const formats::Layout& layout,
+                      std::int64_t& most) {
+  std::array<std::int64_t, 3> greatest{-outcome.status, layout.header_extent, -layout.header_extent};
+  if (comm.size() > 1) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, greatest.data(), 3, MPI_INT64_T, MPI_MAX, comm.get()),
+              "agree on the places of the variables");
+  }
+  throw_where_failed(outcome, static_cast<int>(-greatest[0]));
+  most = greatest[1];
+  return greatest[1] == -greatest[2];
+}
+
+/// The begins of variables that were there before a redef; 0 for new ones.
+void restore_begins(Dataset& dataset) {
+  const auto* const old_header = dataset.header_before_redef.get();
+  const int known = old_header != nullptr ? old_header->variable_count() : 0;
+  for (int id = 0; id < dataset.header.variable_count(); ++id)
+    dataset.header.variable(id).begin = id < known ? old_header->variable(id).begin : 0;
+}
+
+/// Each rank computes where the variables are. Where the headers have different sizes, because an attribute
+/// is longer on one rank, all leave room for the largest: only rank 0's places are in the file.
+formats::Layout agree_layout(Dataset& dataset, formats::LayoutOptions& options) {
+  const auto* const previous =
+      dataset.header_before_redef != nullptr ? &dataset.layout_before_redef : nullptr;
+  formats::Layout layout;
+  const auto compute = [&] {
+    layout = formats::compute_layout(dataset.header, options, previous);
+    check_new_records(dataset, layout);
+  };
+  std::int64_t extent = 0;
+  if (have_same_extent(dataset.comm, outcome_of(compute), layout, extent)) return layout;
+  restore_begins(dataset);
+  constexpr std::int64_t least_align_bytes = 4;
+  options.data_align_bytes = least_align_bytes;
+  options.header_free_bytes = extent - layout.header_size;
+  run_collectively(dataset.comm, compute);
+  return layout;
+}
+
 /// Leaves define mode. After a failure the dataset stays in define mode on all ranks.
 void end_definitions(Dataset& dataset, const formats::EnddefArguments& arguments) {
   const auto* const old_header = dataset.header_before_redef.get();
   const auto options = formats::options_in_force(dataset.alignment_hints, arguments);
-  formats::Layout layout;
-  run_collectively(dataset.comm, [&] {
-    layout = formats::compute_layout(dataset.header, options,
-                                     old_header != nullptr ? &dataset.layout_before_redef : nullptr);
-    check_new_records(dataset, layout);
-  });
-  dataset.driver->use_layout(dataset.header, options);
+  auto agreed = options;
+  const formats::Layout layout = agree_layout(dataset, agreed);
+  dataset.driver->use_layout_options(options, agreed);
   if (old_header != nullptr)
     dataset.driver->move_data(*old_header, dataset.layout_before_redef, dataset.header, layout);
   write_header(dataset, layout);

@@ -9,10 +9,6 @@
 
 namespace sluice::api {
 
-void FileDriver::use_layout(const formats::Header& header, const formats::LayoutOptions&) {
-  check_same_places(comm_, header);
-}
-
 void FileDriver::write_header(const formats::Header& header, const formats::Layout&) {
   run_on_root(comm_, [&] { file_.write(0, formats::encode_header(header)); });
   open_info_.version = header.version;

@@ -31,7 +31,6 @@ class FileDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "file"; }
 
-  void use_layout(const formats::Header& header, const formats::LayoutOptions& options) override;
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                  const formats::Header& new_header, const formats::Layout& new_layout) override;

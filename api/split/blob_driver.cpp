@@ -184,11 +184,6 @@ void BlobDriver::lay_out_again() {
   files_.metadata_written();
 }
 
-void BlobDriver::use_layout(const formats::Header& header, const formats::LayoutOptions& options) {
-  check_same_places(comm(), header);
-  layout_options_ = options;
-}
-
 void BlobDriver::write_header(const formats::Header& header, const formats::Layout&) {
   together_telling(comm(), [&] { formats::check_blob_names(header); });
   check_same_definitions(comm(), header);

@@ -34,7 +34,9 @@ class BlobDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "blobs"; }
 
-  void use_layout(const formats::Header& header, const formats::LayoutOptions& options) override;
+  void use_layout_options(const formats::LayoutOptions&, const formats::LayoutOptions& agreed) override {
+    layout_options_ = agreed;
+  }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   void move_data(const formats::Header& old_header, const formats::Layout& old_layout,
                  const formats::Header& new_header, const formats::Layout& new_layout) override;

@@ -37,7 +37,7 @@ class SubfileDriver final : public Driver {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "subfiles"; }
 
-  void use_layout(const formats::Header&, const formats::LayoutOptions& options) override {
+  void use_layout_options(const formats::LayoutOptions& options, const formats::LayoutOptions&) override {
     layout_options_ = options;
   }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
