@@ -36,13 +36,15 @@ std::string WaitTexts::of(const Group& group) const {
 }
 
 /// What to do where a long wait for a publication may be a mistake; empty: it is none. Who asks for a name
-/// that is not the next number of those that were published may look whether its own output is there.
+/// that is not the next number of those that were published may look whether its own output is there: a
+/// program does so before it reads.
 std::string WaitTexts::doubt(const Group& group) const {
   if (group.waits_for != Group::WaitsFor::publication || !parts_.names.elsewhere_text(group.key).empty())
     return {};
   const FileRule& rule = parts_.rules.of(group.key);
   const Dataset* const dataset = parts_.datasets.find(group.key);
   if (rule.is_stream || !parts_.uses.has_published(group.key.rule) ||
+      parts_.sequences.has_taken_any(group.key.rule, group.component->name) ||
       (dataset != nullptr && dataset->is_begun()) || parts_.uses.differs_in_digits(group.key))
     return {};
   return " (no file of such a name has been published so far. If " + group.component->name +
