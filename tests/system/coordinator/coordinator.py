@@ -570,7 +570,7 @@ def file_size_limit():
     """A limit on file sizes is reported like a full disk, and ends only processes that cannot work with it."""
 
     def set_limit():  # smaller than any event log
-        resource.setrlimit(resource.RLIMIT_FSIZE, (128, 128))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 
     write_flow({"a": shell("echo done > a.done")})
     result = run(preexec_fn=set_limit)
