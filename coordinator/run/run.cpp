@@ -166,7 +166,7 @@ void Run::start_components() {
                           " on " + where + "; log in " + setting_.log_directory.string());
   tell_where_data_spills();
   tell_restoration();
-  write_run_record(setting_.directory, record_of(workflow, began_, setting_.log_directory));
+  let_others_find_run();
   exposer_.start([this] { exposer_ended(); });
   journal_.note_start();
   const std::set<std::string> done =
@@ -177,6 +177,15 @@ void Run::start_components() {
   recorder_.begin();
   tick();
   check_whether_all_ended();
+}
+
+/// A run does its work without, too.
+void Run::let_others_find_run() {
+  try {
+    write_run_record(setting_.directory, record_of(setting_.workflow, began_, setting_.log_directory));
+  } catch (const Error& error) {
+    setting_.notice(std::string("'sluice status' and other commands do not find this run: ") + error.what());
+  }
 }
 
 void Run::tell_restoration() {
@@ -535,6 +544,7 @@ void Run::matcher_exited() {
   later_.stop();  // nobody tells it of files any more
   // components that use coupled files end by themselves; the work of the others is useless
   stage_limit_.after(time_to_notice, [this] { ask_to_stop(); });
+  check_whether_all_ended();  // none may have been started
 }
 
 void Run::failed(const std::string& what) {

@@ -57,6 +57,7 @@ class Run final : private MatcherProcess::Listener,
   // the stages, in order
   void start_matcher();
   void start_components();
+  void let_others_find_run();
   void tell_where_data_spills();
   void exposer_ended();
   void check_whether_all_ended();

@@ -570,12 +570,13 @@ def file_size_limit():
     """A limit on file sizes is reported like a full disk, and ends only processes that cannot work with it."""
 
     def set_limit():  # smaller than any event log
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (128, 128))
 
     write_flow({"a": shell("echo done > a.done")})
     result = run(preexec_fn=set_limit)
     expect(result.status == 0, f"exit status {result.status}")
     expect("the event log is incomplete: File too large" in result.err, "the reason is not told")
+    expect("'sluice status' and other commands do not find this run: " in result.err, "the record of the run")
     expect(os.path.exists("a.done"), "the component did not finish")
     write_flow({"a": shell("head -c 1000 /dev/zero > a.large")})
     expect(run(preexec_fn=set_limit).status == 128 + signal.SIGXFSZ, "components have the signal as ever")
