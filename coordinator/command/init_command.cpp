@@ -17,6 +17,7 @@
 #include "installation.hpp"
 #include "program_lookup.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/near_match.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -143,11 +144,10 @@ std::vector<std::filesystem::path> left_files(const std::vector<TriedProgram>& t
 void tell_left(const std::vector<std::filesystem::path>& left, bool removes) {
   if (left.empty()) return;
   constexpr std::size_t most_named = 5;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(left.size(), most_named); ++i)
-    names += (i == 0 ? "" : ", ") + left[i].string();
-  if (left.size() > most_named) names += " and " + std::to_string(left.size() - most_named) + " more";
-  const std::string what = format_count(left.size(), "file") + " of the trial that the rules cover: " + names;
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : left) names.push_back(file.string());
+  const std::string what = format_count(left.size(), "file") +
+                           " of the trial that the rules cover: " + formats::join(names, most_named);
   if (!removes) {
     std::cout << "sluice init: the trial has left " << what
               << "\nA run passes them through memory and leaves old ones as they are: remove them, or let "

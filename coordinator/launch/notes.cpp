@@ -13,6 +13,7 @@
 #include "log_directory.hpp"
 #include "readiness.hpp"
 #include "slip_notes.hpp"
+#include "sluice/formats/near_match.hpp"
 #include "sluice/workflows/usable_memory.hpp"
 
 namespace sluice::coordinator {
@@ -120,12 +121,10 @@ void note_old_files(const Workflow& workflow, std::vector<Mistake>& notes) {
     const std::set<fs::path> files = files_on_disk(workflow, rule);
     if (files.empty()) continue;
     if (!rule.family.empty()) told.insert(rule.family);
-    std::string names;
-    std::size_t named = 0;
-    for (const fs::path& file : files)
-      if (named++ < most_named) names += (names.empty() ? "" : ", ") + shown_path(workflow, file);
-    if (files.size() > most_named) names += " and " + std::to_string(files.size() - most_named) + " more";
-    notes.push_back({rule.position, "old files are on the disk under '" + rule.pattern + "': " + names +
+    std::vector<std::string> names;
+    for (const fs::path& file : files) names.push_back(shown_path(workflow, file));
+    notes.push_back({rule.position, "old files are on the disk under '" + rule.pattern +
+                                        "': " + formats::join(names, most_named) +
                                         ". A run passes such files through memory and leaves the old ones as "
                                         "they are. Remove them, unless '" +
                                         rule.writer + "' begins with them"});

@@ -75,4 +75,9 @@ std::string join(std::span<const std::string> words) {
   return text;
 }
 
+std::string join(std::span<const std::string> words, std::size_t most) {
+  if (words.size() <= most) return join(words);
+  return join(words.first(most)) + " and " + std::to_string(words.size() - most) + " more";
+}
+
 }  // namespace sluice::formats

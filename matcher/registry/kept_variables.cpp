@@ -66,11 +66,8 @@ std::string guess(const std::string& word, const Header& header, std::span<const
 /// "It has the variables T, U and 7 more"
 std::string listed(std::span<const std::string> names) {
   if (names.empty()) return "It has no variables";
-  const std::size_t named = std::min(names.size(), most_named);
-  const std::string more =
-      names.size() > named ? " and " + std::to_string(names.size() - named) + " more" : std::string();
   return "It has " + std::string(names.size() == 1 ? "the variable " : "the variables ") +
-         formats::join(names.first(named)) + more;
+         formats::join(names, most_named);
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ void Opens::decide_open_read(Group& group) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
     // In files, the earlier step was the same file. NOLINTNEXTLINE(bugprone-branch-clone): the order matters
   } else if (!dataset.in_progress.empty() &&
-             (dataset.newest == nullptr || is_being_changed(dataset) || dataset.is_closed_by_any())) {
+             (dataset.newest == nullptr || is_being_changed(dataset) || dataset.is_closed_by())) {
     parts_.groups.wait(group, Group::WaitsFor::publication);
   } else if (dataset.newest != nullptr) {
     parts_.outcomes.give_step(group, *dataset.newest);
@@ -230,10 +230,8 @@ void Opens::decide_open_read(Group& group) {
                                ", and has not created it" + parts_.uses.near_miss_text(group.key));
   } else if (writer != nullptr && writer->has_exited) {
     refuse_for_good(group);
-  } else if (is_optional(group)) {
-    refuse_optional(group);
   } else {
-    parts_.groups.wait(group, Group::WaitsFor::publication);
+    await_publication(group);
   }
 }
 
@@ -246,7 +244,9 @@ bool Opens::is_optional(const Group& group) const {
          });
 }
 
-void Opens::refuse_optional(Group& group) {
+/// The writer may publish it.
+void Opens::await_publication(Group& group) {
+  if (!is_optional(group)) return parts_.groups.wait(group, Group::WaitsFor::publication);
   parts_.outcomes.refuse_quietly(group,
                                  parts_.names.quoted(group.key) + " is optional, and not published now");
 }
@@ -264,10 +264,8 @@ void Opens::decide_next_of_stream(Group& group) {
     parts_.outcomes.give_step(group, *own);
   } else if (Step* const next = parts_.sequences.next_for(group)) {
     parts_.outcomes.give_step(group, *next);
-  } else if ((writer == nullptr || !writer->has_exited) && is_optional(group)) {
-    refuse_optional(group);
   } else if (writer == nullptr || !writer->has_exited) {
-    parts_.groups.wait(group, Group::WaitsFor::publication);
+    await_publication(group);
   } else if (parts_.datasets[group.key].steps_published > 0) {
     parts_.outcomes.refuse_quietly(
         group, "the stream has ended: no step is left, and its writer " + rule.writer + " " + writer->reason);
@@ -355,12 +353,7 @@ void Opens::decide_inquire(Group& group) {
 /// each process reports its close separately. So what the caller does next may overtake the reports of other
 /// processes.
 bool Opens::is_closed_by_caller(const Group& group, const Dataset& dataset) {
-  const ProcessId caller = group.members.begin()->second.process;
-  return std::ranges::any_of(dataset.in_progress, [&](const Step* step) {
-    return std::ranges::any_of(step->writers->members, [&](const auto& member) {
-      return member.second.process == caller && member.second.is_finished;
-    });
-  });
+  return dataset.is_closed_by(group.members.begin()->second.process);
 }
 
 void Opens::decide_remove(Group& group) {

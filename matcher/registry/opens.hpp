@@ -48,7 +48,7 @@ class Opens {
   [[nodiscard]] bool has_to_change_place(const Group& group, const Dataset& dataset) const;
   [[nodiscard]] static bool is_being_changed(const Dataset& dataset);
   [[nodiscard]] bool is_optional(const Group& group) const;
-  void refuse_optional(Group& group);
+  void await_publication(Group& group);
   [[nodiscard]] bool may_follow_others(const Group& group) const;
   void decide_create(Group& group);
   void decide_open_write(Group& group);

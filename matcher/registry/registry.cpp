@@ -60,10 +60,10 @@ void Registry::begin_file(ProcessId process, const WrittenFile& file) {
 }
 
 void Registry::end_file(ProcessId process, const WrittenFile& file) {
+  parts_->files.end(file);
   Process* const found = parts_->processes.find(process);
   if (found == nullptr) return;
   parts_->processes.end_file(*found, file);
-  parts_->files.end(file);
   end_if_gone(process);
   parts_->progress.advance_behind(file);
 }
@@ -586,13 +586,13 @@ Listing Registry::list(const ListRequest& request) {
 /// On disk a file is there from its open on. Others find it when it has been closed: they wait for it then.
 void Registry::add_unpublished(const ListRequest& request, Listing& listing) const {
   const auto add = [&](const DatasetKey& key, const std::string& path, bool is_closed) {
-    const bool is_there = path.starts_with(request.directory) && path.rfind('/') == request.directory.size();
+    const bool is_there = directory_of(path) == request.directory;
     if (is_there && (is_closed || parts_->rules.of(key).writer == request.component))
       listing.files.push_back({key, parts_->names.of(key), path, 0});
   };
   parts_->files.for_each([&](const DatasetKey& key, bool is_closed) { add(key, key.name, is_closed); });
   for (const Step* const step : parts_->datasets.in_progress())
-    add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by_any());
+    add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by());
 }
 
 void Registry::looked(std::uint64_t number, bool is_idle) {

@@ -8,10 +8,11 @@
 
 namespace sluice::matcher {
 
-bool Dataset::is_closed_by_any() const {
-  return std::ranges::any_of(in_progress, [](const Step* step) {
-    return std::ranges::any_of(step->writers->members,
-                               [](const auto& member) { return member.second.is_finished; });
+bool Dataset::is_closed_by(std::optional<ProcessId> process) const {
+  return std::ranges::any_of(in_progress, [&](const Step* step) {
+    return std::ranges::any_of(step->writers->members, [&](const auto& member) {
+      return member.second.is_finished && (!process || member.second.process == *process);
+    });
   });
 }
 

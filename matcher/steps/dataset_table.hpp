@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,8 +68,9 @@ struct Dataset {
   /// The step that an open for reading finds while the step is still written; null: none. When readers can
   /// see part of a file that is being overwritten, they see the new contents.
   [[nodiscard]] Step* visible_in_progress() const;
-  /// Whether a process has closed a step that is still in progress: who has seen that expects the step.
-  [[nodiscard]] bool is_closed_by_any() const;
+  /// Whether the process, or any one, has closed a step that is still in progress: who has seen that expects
+  /// the step.
+  [[nodiscard]] bool is_closed_by(std::optional<ProcessId> process = {}) const;
 };
 
 /// The sum over datasets that have been folded.

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::size_t most_in_a_part = 1000;
 
+}  // namespace
+
 std::string_view directory_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {};
   return path.substr(0, slash == 0 ? 1 : slash);
 }
-
-}  // namespace
 
 void PublishedFiles::note_published(const Step& step) {
   Dataset& dataset = parts_.datasets[step.key];

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
@@ -11,6 +12,9 @@
 #include "sluice/matcher/published_file.hpp"
 
 namespace sluice::matcher {
+
+/// Of an absolute path; empty: it is none.
+[[nodiscard]] std::string_view directory_of(std::string_view path) noexcept;
 
 /// The published files, by directory.
 class PublishedFiles {

@@ -345,9 +345,10 @@ Opened Session::open(const OpenRequest& request, bool for_writing) {
   return opened;
 }
 
-/// The shortest question to the registry; no file is in a directory without a name.
+/// The shortest question to the registry.
 void Session::await_taken() {
-  (void)exchange(MessageType::list, encode(ListRequest{"/.", false, {}, {}}), MessageType::listing);
+  (void)exchange(MessageType::list, encode(ListRequest{matcher::no_directory, false, {}, {}}),
+                 MessageType::listing);
 }
 
 Described Session::inquire(const OpenRequest& request) {

@@ -43,6 +43,18 @@ def clear_directory():
         shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.remove(name)
 
 
+def text(path):
+    with open(path) as file:
+        return file.read()
+
+
+def script(name, lines):
+    """A shell script that can be started, and ends at the first failure."""
+    with open(name, "w") as file:
+        file.write("#!/bin/sh\nset -e\n" + lines + "\n")
+    os.chmod(name, 0o755)
+
+
 def mapping(*keys):
     return "{" + ", ".join(key for key in keys if key) + "}"
 

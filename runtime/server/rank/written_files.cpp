@@ -19,6 +19,11 @@ namespace sluice::runtime {
 
 namespace {
 
+/// What the paths of its files begin with.
+std::string prefix_of(const std::string& directory) {
+  return directory.ends_with('/') ? directory : directory + '/';
+}
+
 bool is_for_writing(std::uint32_t flags) noexcept {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
@@ -336,7 +341,7 @@ void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& reque
 Listing WrittenFiles::list(const ListRequest& request) const {
   static constexpr std::size_t most_in_a_part = 1000;
   Listing listing;
-  const std::string directory = request.directory == "/" ? request.directory : request.directory + '/';
+  const std::string directory = prefix_of(request.directory);
   auto place = request.after ? places_.upper_bound(request.after->name) : places_.lower_bound(directory);
   for (std::size_t count = 0; place != places_.end() && place->first.starts_with(directory); ++place) {
     const auto& [path, known] = *place;
@@ -651,7 +656,7 @@ bool WrittenFiles::is_being_closed(const Place& place) {
 
 void WrittenFiles::when_known(const std::string& path, std::function<void()> then) {
   writers_.take_news();
-  const std::string directory = path + '/';
+  const std::string directory = prefix_of(path);
   auto place = places_.find(path);
   if (place == places_.end()) place = places_.lower_bound(directory);
   for (; place != places_.end() && (place->first == path || place->first.starts_with(directory)); ++place) {

@@ -81,7 +81,8 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   if (!file->more_names.empty()) {
     const Name next = file->more_names.front();
     file->more_names.erase(file->more_names.begin());
-    return rename_to(*file, next);
+    rename_to(*file, next);
+    return tell_names(*file);
   }
   if (!file->landings.empty()) {
     file->is_nameless = true;
@@ -103,7 +104,6 @@ void WrittenFiles::rename_to(File& file, const Name& name) {
   file.bytes.base = nullptr;  // the name has not these bytes,
   file.bytes.before.reset();  // even if nobody changes them
   steps_.forget_step(file.id);
-  tell_names(file);
 }
 
 /// The file has been published by its first name.

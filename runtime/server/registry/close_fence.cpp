@@ -5,13 +5,8 @@
 namespace sluice::runtime {
 
 void CloseFence::pass(const TakeSent& what, Work then) {
-  if (const auto round = rounds_.find(what); round != rounds_.end()) {
-    round->second.push_back(std::move(then));
-  } else {
-    std::vector<Work> work;
-    work.push_back(std::move(then));
-    begin(what, std::move(work));
-  }
+  const auto round = rounds_.find(what);
+  round != rounds_.end() ? round->second.push_back(std::move(then)) : begin(what, {std::move(then)});
 }
 
 /// A close that is made now may come too late for the round, so who asks later needs another one.

@@ -16,7 +16,7 @@ class CloseFence {
   /// The outlet must outlive this object.
   explicit CloseFence(RegistryOutlet& outlet) : outlet_(outlet) {}
 
-  /// Calls `then` later.
+  /// Calls `then` later. It must not throw: others may wait behind it.
   void pass(const TakeSent& what, Work then);
 
  private:

@@ -122,8 +122,10 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
     const std::string writer = registry_.may_be_closed_by({found->process, open->open.key, true});
     if (writer.empty()) break;  // those of one group are of one component
     return fence_.pass({writer, open->open.path}, [this, from, call] {
-      call_all(from, GroupCall(call));
-      tell_news();
+      serve_series([&] {
+        call_all(from, call);
+        tell_news();
+      });
     });
   }
   call_all(from, std::move(call));
@@ -241,10 +243,10 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
 // Requests of processes
 
 /// An error is the answer. Where there is no answer, it is an event.
-template <class Request>
-void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
+template <class Request, class Work>
+void RegistryService::attempt(const Requester& from, const Work& work) {
   try {
-    serve(from, request);
+    work();
   } catch (const std::exception& error) {  // also of numbers that no process of ours would send
     constexpr std::string_view note = note_name<Request>;
     const auto* const known = dynamic_cast<const Error*>(&error);
@@ -252,6 +254,11 @@ void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
     event("connection " + std::to_string(from.ticket.connection) + ": " + std::string(note) + ": " +
           error.what());
   }
+}
+
+template <class Request>
+void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
+  attempt<Request>(from, [&] { serve(from, request); });
 }
 
 void RegistryService::serve(const Requester& from, const ImageRequest& image) {
@@ -264,7 +271,6 @@ void RegistryService::serve(const Requester& from, const Discard& discard) {
 }
 
 void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {
-  if (connections_.find({ticket.matcher, ticket.connection}) == nullptr) return;
   Listing listing = registry_.list(request);
   if (request.newer_than && listing.files.empty()) return held_lists_.push_back({ticket, request});
   for (PublishedFile& file : listing.files) {
@@ -284,7 +290,10 @@ void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request
 }
 
 void RegistryService::tell_held_lists() {
-  for (const HeldList& held : std::exchange(held_lists_, {})) tell_list(held.ticket, held.request);
+  for (const HeldList& held : std::exchange(held_lists_, {})) {
+    if (connections_.find({held.ticket.matcher, held.ticket.connection}) != nullptr)
+      tell_list(held.ticket, held.request);
+  }
 }
 
 /// Each would write a file of its own, and the last one would be taken for the whole. On disk, it is one
@@ -362,15 +371,17 @@ void RegistryService::serve_behind_closes(const Requester& from, const Request& 
   const std::string writer = registry_.may_be_closed_by(
       {from.process, key, waits_for_step(request), {from.ticket.matcher, from.ticket.connection}});
   if (writer.empty()) return serve_now(from, request);
-  fence_.pass({writer, path}, [this, from, request] {
+  serve_behind({writer, path}, from, request);
+}
+
+template <class Request>
+void RegistryService::serve_behind(const TakeSent& closes, const Requester& from, const Request& request) {
+  fence_.pass(closes, [this, from, request] {
     if (connections_.find({from.ticket.matcher, from.ticket.connection}) == nullptr) return;
-    try {
-      serve_now(from, request);
-    } catch (const std::exception& error) {
-      const auto* const known = dynamic_cast<const Error*>(&error);
-      refused(from.ticket, known == nullptr ? NC_EIO : known->status(), error.what());
-    }
-    tell_news();
+    serve_series([&] {
+      attempt<Request>(from, [&] { serve_now(from, request); });
+      tell_news();
+    });
   });
 }
 
@@ -392,9 +403,9 @@ void RegistryService::serve_now(const Requester& from, const Remove& remove) {
 
 /// A list for one who waits for files has what is published later.
 void RegistryService::serve(const Requester& from, const ListRequest& list) {
-  const bool may_lack_any = !list.after && !list.newer_than && list.directory != "/.";
-  if (!may_lack_any || !registry_.is_any_written()) return tell_list(from.ticket, list);
-  fence_.pass({{}, list.directory}, [this, from, list] { tell_list(from.ticket, list); });
+  const bool may_lack_any = !list.after && !list.newer_than && list.directory != matcher::no_directory;
+  if (!may_lack_any || !registry_.is_any_written()) return serve_now(from, list);
+  serve_behind({{}, list.directory}, from, list);
 }
 
 void RegistryService::end_connection(const ConnectionId& id) {

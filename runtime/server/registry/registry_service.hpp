@@ -102,6 +102,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     matcher::Ticket ticket;
     matcher::ProcessId process{};
   };
+  template <class Request, class Work>
+  void attempt(const Requester& from, const Work& work);
   template <class Request>
   void serve_or_refuse(const Requester& from, Request& request);
   void serve(const Requester& from, const CreateRequest& create);
@@ -153,11 +155,14 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   /// What was closed before comes first.
   template <class Request>
   void serve_behind_closes(const Requester& from, const Request& request);
+  template <class Request>
+  void serve_behind(const TakeSent& closes, const Requester& from, const Request& request);
   void serve_now(const Requester& from, const OpenForWriting& request);
   void serve_now(const Requester& from, const OpenForReading& request);
   void serve_now(const Requester& from, const Inquiry& request);
   void serve_now(const Requester& from, const Remove& request);
   void serve_now(const Requester& from, CreateRequest create);
+  void serve_now(const Requester& from, const ListRequest& list) { tell_list(from.ticket, list); }
   void call_all(std::uint32_t from, GroupCall call);
   [[nodiscard]] bool is_file_in_memory(const Requester& from, const CreateRequest& create) const;
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);

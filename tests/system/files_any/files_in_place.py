@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish
+from harness import clear_directory, expect, finish, text
 
 build, program, case = sys.argv[1:4]
 PYTHON = "/usr/bin/python3"
@@ -34,11 +34,6 @@ def start(*options):
 
 def run(status=0):
     return finish(start(), status)
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
 
 
 def directly(ranks):

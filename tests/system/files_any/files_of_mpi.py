@@ -6,7 +6,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish
+from harness import clear_directory, expect, finish, text
 
 build, program, case = sys.argv[1:4]
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
@@ -31,11 +31,6 @@ def directly(ranks=2):
     """The same program without a run, in direct/."""
     os.makedirs("direct")
     harness.launch(ranks, PYTHON, "../write.py", cwd="direct", status=0)
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
 
 
 def expect_same(copy, original):

@@ -9,7 +9,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish
+from harness import clear_directory, expect, finish, text
 
 build, program, case = sys.argv[1:4]
 PYTHON = "/usr/bin/python3"
@@ -29,11 +29,6 @@ def write_flow(writes, reads, rule="*.nc", more="", reader="sh reader.sh", ranks
 
 def run(status=0, **options):
     return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml", **options), status)
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
 
 
 def script(name, *lines):

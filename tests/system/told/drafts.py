@@ -4,21 +4,10 @@ import os
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import call, clear_directory, expect, finish, is_logged, start, wait_for
+from harness import call, clear_directory, expect, finish, is_logged, script, start, text, wait_for
 
 build, case = sys.argv[1:3]
 sluice = build + "/bin/sluice"
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
-
-
-def script(name, lines):
-    with open(name, "w") as file:
-        file.write("#!/bin/sh\nset -e\n" + lines + "\n")
-    os.chmod(name, 0o755)
 
 
 def init(*arguments, status=0):

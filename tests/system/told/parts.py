@@ -4,21 +4,10 @@ import os
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import MPIRUN, call, clear_directory, expect
+from harness import MPIRUN, call, clear_directory, expect, script, text
 
 build, program, case = sys.argv[1:4]
 sluice = build + "/bin/sluice"
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
-
-
-def script(name, lines):
-    with open(name, "w") as file:
-        file.write("#!/bin/sh\nset -e\n" + lines + "\n")
-    os.chmod(name, 0o755)
 
 
 def await_file(name):

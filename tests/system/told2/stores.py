@@ -5,7 +5,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish
+from harness import clear_directory, expect, finish, text
 
 build, case = sys.argv[1:3]
 PYTHON = "/usr/bin/python3"
@@ -41,11 +41,6 @@ def write_flow(writes, reads, more=""):
 
 def run():
     return finish(harness.start(build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml"), 0)
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
 
 
 def a_store_is_one_rule():

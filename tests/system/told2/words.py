@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish, wait_for
+from harness import clear_directory, expect, finish, text, wait_for
 
 build, program, case = sys.argv[1:4]
 sluice = build + "/bin/sluice"
@@ -24,11 +24,6 @@ def write_flow(writes, reads, more=""):
 def call(*words, status=0):
     result = finish(harness.start(sluice, *words), status)
     return result.out + result.err
-
-
-def text(path):
-    with open(path) as file:
-        return file.read()
 
 
 def begun(log="log"):

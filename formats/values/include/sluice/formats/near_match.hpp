@@ -18,5 +18,7 @@ namespace sluice::formats {
 
 /// "a, b, c", for lists of allowed words.
 [[nodiscard]] std::string join(std::span<const std::string> words);
+/// "a, b and 7 more": the first `most` words, and how many others there are.
+[[nodiscard]] std::string join(std::span<const std::string> words, std::size_t most);
 
 }  // namespace sluice::formats

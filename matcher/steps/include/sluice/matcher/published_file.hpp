@@ -14,6 +14,9 @@ namespace sluice::matcher {
 /// component has it, because no component's name begins with a dot.
 inline constexpr std::string_view attached_name = ".attached";
 
+/// As ListRequest::directory: no file is in it, so the answer comes at once.
+inline constexpr const char* no_directory = "/.";
+
 /// Asks for the published files of which the data can be had, in the order of their keys.
 struct ListRequest {
   std::string directory = {};            ///< absolute, without symbolic links; empty: all directories
