@@ -27,3 +27,10 @@ TEST_CASE("a near word is suggested, a far one is not") {
   CHECK(near_match("wave_11.nc", std::vector<std::string>{"wave_1.nc", "wave_10.nc"}) == "wave_10.nc");
   CHECK(near_match(std::string(100000, 'x'), keys).empty());
 }
+
+TEST_CASE("of a long list, the first words are named") {
+  const std::vector<std::string> words{"a", "b", "c"};
+  CHECK(join(words, 3) == "a, b, c");
+  CHECK(join(words, 2) == "a, b and 1 more");
+  CHECK(join({}, 2).empty());
+}

@@ -305,6 +305,9 @@ TEST_SUITE("registry: the writer's own files") {
     world.registry.note_file(file, {key}, true);
     CHECK(world.registry.closed_file(key) == file);
     CHECK(names("analysis") == std::vector<std::string>{"/files/a.nc"});
+    world.registry.note_file(file, {{0, "/a.nc"}}, true);  // it has another name now
+    CHECK(names("analysis").empty());
+    CHECK(world.registry.list({"/", false, {}, {}}).files.size() == 1);
     world.registry.end_file(writer, file);
     CHECK(world.registry.closed_file(key) == WrittenFile{});
     CHECK(names("model").empty());
