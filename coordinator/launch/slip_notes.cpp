@@ -70,13 +70,25 @@ bool shows_mpi(const Component& component, const Inspection& inspection, const f
   return !is_python || scripts.empty();  // Python has mpi4py, and the scripts do not use it
 }
 
+void note_own_launcher(const Component& component, std::vector<Mistake>& notes) {
+  const std::string own = workflows::launcher_in(component.command);
+  if (own.empty() || !workflows::is_mpi_launcher(component.command.front())) return;
+  notes.push_back(
+      {component.command_position,
+       "component '" + component.name + "' starts its ranks by its own " + own +
+           ", so the number of its processes is not known, and files stay in memory until it has "
+           "ended. Write the program alone as 'command', the number as 'ranks', and other options "
+           "as 'launcher-options'"});
+}
+
+/// Looks into the scripts of a component that has ranks.
 void note_ranks(const Workflow& workflow, const Component& component, const Inspection& inspection,
                 const Environment& environment, std::vector<Mistake>& notes) {
   const FoundProgram program = find_program_of(component, environment);
   const auto named = find_named_programs(component, program.path, environment);
   const auto launcher = std::ranges::find_if(
       named, [](const NamedProgram& found) { return workflows::is_mpi_launcher(found.name); });
-  if (component.ranks > 0 && launcher != named.end()) {
+  if (launcher != named.end()) {
     notes.push_back({component.command_position,
                      "the script of component '" + component.name + "' names " + launcher->name +
                          ", and the component has ranks: each of its " + std::to_string(component.ranks) +
@@ -90,14 +102,6 @@ void note_ranks(const Workflow& workflow, const Component& component, const Insp
                          " times, and each copy reads and writes the same files. Leave 'ranks' out if it is "
                          "serial"});
   }
-  const std::string own = component.ranks == 0 ? workflows::launcher_in(component.command) : std::string();
-  if (own.empty() || !workflows::is_mpi_launcher(component.command.front())) return;
-  notes.push_back(
-      {component.command_position,
-       "component '" + component.name + "' starts its ranks by its own " + own +
-           ", so the number of its processes is not known, and files stay in memory until it has "
-           "ended. Write the program alone as 'command', the number as 'ranks', and other options "
-           "as 'launcher-options'"});
 }
 
 /// Whether the command says where else the component looks for files.
@@ -150,8 +154,9 @@ std::vector<Mistake> find_slips(const Workflow& workflow, const Inspections& ins
   std::vector<Mistake> notes;
   for (std::size_t i = 0; i < inspections.size(); ++i) {
     const Component& component = workflow.components[i];
-    if (inspections[i] && component.instance == 0)
-      note_ranks(workflow, component, *inspections[i], environment, notes);
+    if (!inspections[i] || component.instance != 0) continue;
+    component.ranks == 0 ? note_own_launcher(component, notes)
+                         : note_ranks(workflow, component, *inspections[i], environment, notes);
   }
   for (const FileRule& rule : workflow.files) note_directories_of(workflow, rule, notes);
   return notes;
