@@ -36,7 +36,8 @@ fs::path find_log_directory(const std::string& run) {
   std::error_code error;
   if (!run.empty() && fs::exists(fs::path(run) / record, error)) return run;
   const std::vector<RunRecord> running = runs_named(find_runs(), run);
-  if (!run.empty() && running.size() == 1) return running.front().log_directory;
+  if (!run.empty() && !running.empty())
+    return std::ranges::max_element(running, {}, &RunRecord::began)->log_directory;
   const bool is_file = fs::is_regular_file(run, error);
   const bool is_directory = fs::is_directory(fs::path(run) / ".sluice", error);
   const fs::path beside = is_file ? fs::absolute(run).parent_path() : fs::path(is_directory ? run : ".");

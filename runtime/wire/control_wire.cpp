@@ -73,236 +73,92 @@ bool is_round_done(std::span<const std::byte> encoded) noexcept {
   return !encoded.empty() && encoded.front() == std::byte{round_done_kind};  // the body comes first
 }
 
-void fields(auto& a, Is<matcher::StepView> auto& m) {
-  a(m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision, m.record_count, m.header,
-    m.first_own_log, m.pattern, alike(m.logs, m.packed_logs.get()), m.publish_at, m.partition, m.is_cut,
-    m.control, m.is_apart);
-}
-void fields(auto& a, Is<matcher::DrainProgress> auto& m) {
-  a(m.done_bytes, m.total_bytes);
-}
-void fields(auto& a, Is<matcher::LookRequest> auto& m) {
-  a(m.number, m.node, m.index, m.component, m.processes, m.has_ended);
-}
+SLUICE_SOME_FIELDS(matcher::StepView, m.step, m.revision, m.is_final, m.rule, m.name, m.header_revision,
+                   m.record_count, m.header, m.first_own_log, m.pattern, alike(m.logs, m.packed_logs.get()),
+                   m.publish_at, m.partition, m.is_cut, m.control, m.is_apart)
+SLUICE_FIELDS(matcher::DrainProgress, m.done_bytes, m.total_bytes)
+SLUICE_FIELDS(matcher::LookRequest, m.number, m.node, m.index, m.component, m.processes, m.has_ended)
 
 // To the registry
-void fields(auto& a, Is<OpenForWriting> auto& m) {
-  a(m.open);
-}
-void fields(auto& a, Is<OpenForReading> auto& m) {
-  a(m.open);
-}
-void fields(auto& a, Is<Inquiry> auto& m) {
-  a(m.open);
-}
-void fields(auto& a, Is<ClientRequest> auto& m) {
-  a(m.connection, m.tag, m.request);
-}
-void fields(auto& a, Is<GroupCall::Caller> auto& m) {
-  a(m.connection, m.tag, m.rank);
-}
-void fields(auto& a, Is<GroupCall> auto& m) {
-  a(m.call, m.callers);
-}
-template <class Archive, class Message>
-requires(Is<Message, Publications::One> || Is<Message, Closes::One>) void fields(Archive& a, Message& m) {
-  a(m.connection, m.tag, m.request);
-}
-void fields(auto& a, Is<SegmentCalls::Caller> auto& m) {
-  a(m.connection, m.tag);
-}
-void fields(auto& a, Is<SegmentCalls::Call> auto& m) {
-  a(m.request, m.callers);
-}
-void fields(auto& a, Is<SegmentCalls> auto& m) {
-  a(m.calls);
-}
-template <class Archive, class Message>
-requires(Is<Message, Publications> || Is<Message, Closes>) void fields(Archive& a, Message& m) {
-  a(alike(m.requests));
-}
-void fields(auto& a, Is<ConnectionEnded> auto& m) {
-  a(m.connection);
-}
-void fields(auto& a, Is<FileNames> auto& m) {
-  a(m.connection, m.keys, m.is_closed);
-}
-void fields(auto& a, Is<SegmentMapped> auto& m) {
-  a(m.connection, m.segment);
-}
-void fields(auto& a, Is<SegmentsMapped> auto& m) {
-  a(m.notes);
-}
-void fields(auto& a, Is<ViewQuery> auto& m) {
-  a(m.connection, m.query, m.step);
-}
-void fields(auto& a, Is<RoundDone> auto& m) {
-  a(m.round);
-}
-void fields(auto& a, Is<LeaseReader> auto& m) {
-  a(m.matcher, m.connection);
-}
-void fields(auto& a, Is<LeaseQuery> auto& m) {
-  a(m.query, m.step, m.bytes, m.wanted_bytes, m.reader);
-}
-void fields(auto& a, Is<LeaseJoined> auto& m) {
-  a(m.step, m.reader);
-}
-void fields(auto& a, Is<GetWaits> auto& m) {
-  a(m.connection, m.tag, m.step, m.text);
-}
-void fields(auto& a, Is<GetGoesOn> auto& m) {
-  a(m.connection, m.tag);
-}
-void fields(auto& a, Is<DrainAdvanced> auto& m) {
-  a(m.step, m.progress);
-}
-void fields(auto& a, Is<TableCopy> auto& m) {
-  a(m.segment, m.contents);
-}
-void fields(auto& a, Is<DrainTables> auto& m) {
-  a(m.tables, m.partial);
-}
-void fields(auto& a, Is<DrainReady> auto& m) {
-  a(m.step, m.tables);
-}
-void fields(auto& a, Is<DrainReport> auto& m) {
-  a(m.status, m.text, m.bytes, m.partial);
-}
-void fields(auto& a, Is<Drained> auto& m) {
-  a(m.step, m.report);
-}
-void fields(auto& a, Is<ImageDone> auto& m) {
-  a(m.step, m.file, m.report);
-}
-void fields(auto& a, Is<SpillMade> auto& m) {
-  a(m.segment, m.trouble);
-}
-void fields(auto& a, Is<SpillGone> auto& m) {
-  a(m.segment);
-}
-void fields(auto& a, Is<StartTrouble> auto& m) {
-  a(m.text);
-}
-void fields(auto& a, Is<Looked> auto& m) {
-  a(m.number, m.is_nobody_able);
-}
-void fields(auto& a, Is<Pong> auto& m) {
-  a(m.host, m.process);
-}
+SLUICE_FIELDS(OpenForWriting, m.open)
+SLUICE_FIELDS(OpenForReading, m.open)
+SLUICE_FIELDS(Inquiry, m.open)
+SLUICE_FIELDS(ClientRequest, m.connection, m.tag, m.request)
+SLUICE_FIELDS(GroupCall::Caller, m.connection, m.tag, m.rank)
+SLUICE_FIELDS(GroupCall, m.call, m.callers)
+SLUICE_FIELDS(Publications::One, m.connection, m.tag, m.request)
+SLUICE_FIELDS(Closes::One, m.connection, m.tag, m.request)
+SLUICE_FIELDS(SegmentCalls::Caller, m.connection, m.tag)
+SLUICE_FIELDS(SegmentCalls::Call, m.request, m.callers)
+SLUICE_FIELDS(SegmentCalls, m.calls)
+SLUICE_FIELDS(Publications, alike(m.requests))
+SLUICE_FIELDS(Closes, alike(m.requests))
+SLUICE_FIELDS(ConnectionEnded, m.connection)
+SLUICE_FIELDS(FileNames, m.connection, m.keys, m.is_closed)
+SLUICE_FIELDS(SegmentMapped, m.connection, m.segment)
+SLUICE_FIELDS(SegmentsMapped, m.notes)
+SLUICE_FIELDS(ViewQuery, m.connection, m.query, m.step)
+SLUICE_FIELDS(RoundDone, m.round)
+SLUICE_FIELDS(LeaseReader, m.matcher, m.connection)
+SLUICE_FIELDS(LeaseQuery, m.query, m.step, m.bytes, m.wanted_bytes, m.reader)
+SLUICE_FIELDS(LeaseJoined, m.step, m.reader)
+SLUICE_FIELDS(GetWaits, m.connection, m.tag, m.step, m.text)
+SLUICE_FIELDS(GetGoesOn, m.connection, m.tag)
+SLUICE_FIELDS(DrainAdvanced, m.step, m.progress)
+SLUICE_FIELDS(TableCopy, m.segment, m.contents)
+SLUICE_FIELDS(DrainTables, m.tables, m.partial)
+SLUICE_FIELDS(DrainReady, m.step, m.tables)
+SLUICE_FIELDS(DrainReport, m.status, m.text, m.bytes, m.partial)
+SLUICE_FIELDS(Drained, m.step, m.report)
+SLUICE_FIELDS(ImageDone, m.step, m.file, m.report)
+SLUICE_FIELDS(SpillMade, m.segment, m.trouble)
+SLUICE_FIELDS(SpillGone, m.segment)
+SLUICE_FIELDS(StartTrouble, m.text)
+SLUICE_FIELDS(Looked, m.number, m.is_nobody_able)
+SLUICE_FIELDS(Pong, m.host, m.process)
 
 // To a matcher
-void fields(auto& a, Is<Granted> auto& m) {
-  a(m.segment);
-}
-void fields(auto& a, Is<ImageReady> auto& m) {
-  a(m.step, m.file, m.bytes);
-}
-void fields(auto& /*a*/, Is<Done> auto& /*m*/) {}
-void fields(auto& a, Is<Answer> auto& m) {
-  a(m.connection, m.tag, m.reply);
-}
-void fields(auto& a, Is<HangUp> auto& m) {
-  a(m.connection, m.reason);
-}
-void fields(auto& a, Is<CreateSegment> auto& m) {
-  a(m.segment, m.bytes, m.is_image);
-}
-void fields(auto& a, Is<ClearSegment> auto& m) {
-  a(m.segment, m.use);
-}
-void fields(auto& a, Is<GrantSeries::Grant> auto& m) {
-  a(m.connection, m.tag, m.segment);
-}
-void fields(auto& a, Is<matcher::SegmentRow> auto& m) {
-  a(m.first, m.distance, m.count);
-}
-void fields(auto& a, Is<GrantSeries::Made> auto& m) {
-  a(m.row, m.bytes);
-}
-void fields(auto& a, Is<GrantSeries::Cleared> auto& m) {
-  a(m.row, m.use);
-}
-void fields(auto& a, Is<GrantSeries> auto& m) {
-  a(m.made, m.cleared, m.grants);
-}
-void fields(auto& a, Is<DestroySegment> auto& m) {
-  a(m.segment);
-}
-void fields(auto& a, Is<SpillSegment> auto& m) {
-  a(m.segment, m.bytes, m.is_image, m.room);
-}
-void fields(auto& a, Is<CreateLogSegment> auto& m) {
-  a(m.segment, m.bytes, m.place);
-}
-void fields(auto& a, Is<KeepLog> auto& m) {
-  a(m.segment, m.is_kept);
-}
-void fields(auto& /*a*/, Is<DropWarm> auto& /*m*/) {}
-void fields(auto& a, Is<MarkGone> auto& m) {
-  a(m.control, m.rank);
-}
-void fields(auto& a, Is<View> auto& m) {
-  a(m.query, m.step, m.view);
-}
-void fields(auto& a, Is<ViewRefused> auto& m) {
-  a(m.query, m.reason);
-}
-void fields(auto& a, Is<StepErased> auto& m) {
-  a(m.step);
-}
-void fields(auto& a, Is<FileOutdated> auto& m) {
-  a(m.step);
-}
-void fields(auto& a, Is<Lease> auto& m) {
-  a(m.query, m.segment, m.bytes);
-}
-void fields(auto& a, Is<LeaseRefused> auto& m) {
-  a(m.query, m.reason);
-}
-void fields(auto& a, Is<DrainOrder> auto& m) {
-  a(m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records, m.run, m.run_begin_ns,
-    m.origin);
-}
-void fields(auto& a, Is<BeginDrain> auto& m) {
-  a(m.step, m.order);
-}
-void fields(auto& a, Is<DrainPart> auto& m) {
-  a(m.step, m.tables);
-}
-void fields(auto& a, Is<FinishDrain> auto& m) {
-  a(m.step, m.are_parts_written);
-}
-void fields(auto& a, Is<FileSource> auto& m) {
-  a(m.matcher, m.bytes);
-}
-void fields(auto& a, Is<MakeImage> auto& m) {
-  a(m.step, m.file, m.version, m.source);
-}
-void fields(auto& a, Is<Look> auto& m) {
-  a(m.request);
-}
-void fields(auto& /*a*/, Is<Ping> auto& /*m*/) {}
-void fields(auto& a, Is<StartServing> auto& m) {
-  a(m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.memory_bytes);
-}
-void fields(auto& a, Is<DrainComponent> auto& m) {
-  a(m.component);
-}
-void fields(auto& /*a*/, Is<ShutDown> auto& /*m*/) {}
-void fields(auto& a, Is<TakeSent> auto& m) {
-  a(m.component);
-}
-void fields(auto& a, Is<BeginRound> auto& m) {
-  a(m.round, m.task);
-}
+SLUICE_FIELDS(Granted, m.segment)
+SLUICE_FIELDS(ImageReady, m.step, m.file, m.bytes)
+SLUICE_FIELDS(Done)
+SLUICE_FIELDS(Answer, m.connection, m.tag, m.reply)
+SLUICE_FIELDS(HangUp, m.connection, m.reason)
+SLUICE_FIELDS(CreateSegment, m.segment, m.bytes, m.is_image)
+SLUICE_FIELDS(ClearSegment, m.segment, m.use)
+SLUICE_FIELDS(GrantSeries::Grant, m.connection, m.tag, m.segment)
+SLUICE_FIELDS(matcher::SegmentRow, m.first, m.distance, m.count)
+SLUICE_FIELDS(GrantSeries::Made, m.row, m.bytes)
+SLUICE_FIELDS(GrantSeries::Cleared, m.row, m.use)
+SLUICE_FIELDS(GrantSeries, m.made, m.cleared, m.grants)
+SLUICE_FIELDS(DestroySegment, m.segment)
+SLUICE_FIELDS(SpillSegment, m.segment, m.bytes, m.is_image, m.room)
+SLUICE_FIELDS(CreateLogSegment, m.segment, m.bytes, m.place)
+SLUICE_FIELDS(KeepLog, m.segment, m.is_kept)
+SLUICE_FIELDS(DropWarm)
+SLUICE_FIELDS(MarkGone, m.control, m.rank)
+SLUICE_FIELDS(View, m.query, m.step, m.view)
+SLUICE_FIELDS(ViewRefused, m.query, m.reason)
+SLUICE_FIELDS(StepErased, m.step)
+SLUICE_FIELDS(FileOutdated, m.step)
+SLUICE_FIELDS(Lease, m.query, m.segment, m.bytes)
+SLUICE_FIELDS(LeaseRefused, m.query, m.reason)
+SLUICE_FIELDS(DrainOrder, m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records,
+              m.run, m.run_begin_ns, m.origin)
+SLUICE_FIELDS(BeginDrain, m.step, m.order)
+SLUICE_FIELDS(DrainPart, m.step, m.tables)
+SLUICE_FIELDS(FinishDrain, m.step, m.are_parts_written)
+SLUICE_FIELDS(FileSource, m.matcher, m.bytes)
+SLUICE_FIELDS(MakeImage, m.step, m.file, m.version, m.source)
+SLUICE_FIELDS(Look, m.request)
+SLUICE_FIELDS(Ping)
+SLUICE_FIELDS(StartServing, m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.memory_bytes)
+SLUICE_FIELDS(DrainComponent, m.component)
+SLUICE_FIELDS(ShutDown)
+SLUICE_FIELDS(TakeSent, m.component, m.path)
+SLUICE_FIELDS(BeginRound, m.round, m.task)
 
-void fields(auto& a, Is<MessageToRegistry> auto& m) {
-  a(m.body, m.matcher);
-}
-void fields(auto& a, Is<MessageToMatcher> auto& m) {
-  a(m.body, m.matcher);
-}
+SLUICE_FIELDS(MessageToRegistry, m.body, m.matcher)
+SLUICE_FIELDS(MessageToMatcher, m.body, m.matcher)
 
 SLUICE_MESSAGE(MessageToRegistry)
 SLUICE_MESSAGE(MessageToMatcher)

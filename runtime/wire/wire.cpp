@@ -142,116 +142,51 @@ std::string_view message_name(MessageType type) noexcept {
 }
 
 // The wire order of each struct, once for both directions.
-void fields(auto& a, Is<Welcome> auto& m) {
-  a(m.protocol, m.library_version, m.matcher_rank, m.node);
-}
-void fields(auto& a, Is<Batch::Request> auto& m) {
-  a(m.type, m.tag, m.fields);
-}
-void fields(auto& a, Is<Batch> auto& m) {
-  a(m.requests);
-}
-void fields(auto& a, Is<SegmentGrant> auto& m) {
-  a(m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log, m.has_cheap_faults, m.file);
-}
-void fields(auto& a, Is<OffersNotice> auto& m) {
-  a(m.page, m.rule, m.rank, m.size, m.written);
-}
-void fields(auto& a, Is<PutNotice> auto& m) {
-  a(m.step);
-}
-void fields(auto& a, Is<LogNotice> auto& m) {
-  a(m.metadata_path, m.is_removed);
-}
-void fields(auto& a, Is<ReadList> auto& m) {
-  a(m.slabs, m.dimensions, m.has_strides, m.numbers);
-}
-void fields(auto& a, Is<ReadAccess> auto& m) {
-  a(m.varid, m.list);
-}
-void fields(auto& a, Is<Get> auto& m) {
-  a(m.step, m.lists, m.accesses, m.is_by_writer);
-}
-void fields(auto& a, Is<PlanUse> auto& m) {
-  a(m.plan, m.shifts);
-}
-void fields(auto& a, Is<Plans> auto& m) {
-  a(m.ranges, m.plans, m.record_count, m.uses);
-}
-void fields(auto& a, Is<ImageMade> auto& m) {
-  a(m.bytes, m.path, m.step, m.grows);
-}
-void fields(auto& a, Is<NewestImageRequest> auto& m) {
-  a(m.key, m.path);
-}
-void fields(auto& a, Is<OpenFile> auto& m) {
-  a(m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files, m.is_in_place, m.is_adopted,
-    m.is_renamed, m.is_by_mpi_io);
-}
-void fields(auto& a, Is<FileOpened> auto& m) {
-  a(m.is_ordinary);
-}
-void fields(auto& a, Is<FileIdentity> auto& m) {
-  a(m.device, m.file);
-}
-void fields(auto& a, Is<NameFile> auto& m) {
-  a(m.how, m.from, m.to, m.must_be_new);
-}
-void fields(auto& a, Is<AwaitFile> auto& m) {
-  a(m.file);
-}
-void fields(auto& a, Is<FileHolder> auto& m) {
-  a(m.holds, m.files, m.is_by_exec);
-}
-void fields(auto& a, Is<FetchSegment> auto& m) {
-  a(m.segment);
-}
-void fields(auto& a, Is<DropSegments> auto& m) {
-  a(m.segments);
-}
-void fields(auto& a, Is<ReaderMode> auto& m) {
-  a(m.reader, m.mode, m.every);
-}
+SLUICE_FIELDS(Welcome, m.protocol, m.library_version, m.matcher_rank, m.node)
+SLUICE_FIELDS(Batch::Request, m.type, m.tag, m.fields)
+SLUICE_FIELDS(Batch, m.requests)
+SLUICE_FIELDS(SegmentGrant, m.segment, m.bytes, m.has_descriptor, m.offset_bytes, m.is_of_log,
+              m.has_cheap_faults, m.file)
+SLUICE_FIELDS(OffersNotice, m.page, m.rule, m.rank, m.size, m.written)
+SLUICE_FIELDS(PutNotice, m.step)
+SLUICE_FIELDS(LogNotice, m.metadata_path, m.is_removed)
+SLUICE_FIELDS(ReadList, m.slabs, m.dimensions, m.has_strides, m.numbers)
+SLUICE_FIELDS(ReadAccess, m.varid, m.list)
+SLUICE_FIELDS(Get, m.step, m.lists, m.accesses, m.is_by_writer)
+SLUICE_FIELDS(PlanUse, m.plan, m.shifts)
+SLUICE_FIELDS(Plans, m.ranges, m.plans, m.record_count, m.uses)
+SLUICE_FIELDS(ImageMade, m.bytes, m.path, m.step, m.grows)
+SLUICE_FIELDS(NewestImageRequest, m.key, m.path)
+SLUICE_FIELDS(OpenFile, m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files,
+              m.is_in_place, m.is_adopted, m.is_renamed, m.is_by_mpi_io)
+SLUICE_FIELDS(FileOpened, m.is_ordinary)
+SLUICE_FIELDS(FileIdentity, m.device, m.file)
+SLUICE_FIELDS(NameFile, m.how, m.from, m.to, m.must_be_new)
+SLUICE_FIELDS(AwaitFile, m.file)
+SLUICE_FIELDS(FileHolder, m.holds, m.files, m.is_by_exec)
+SLUICE_FIELDS(FetchSegment, m.segment)
+SLUICE_FIELDS(DropSegments, m.segments)
+SLUICE_FIELDS(ReaderMode, m.reader, m.mode, m.every)
 void fields(auto& a, Is<FileRule> auto& m) {
   FileRule::each(m, a);
 }
-void fields(auto& a, Is<ComponentSize> auto& m) {
-  a(m.name, m.processes, m.restarts, m.opens_per_step, m.after, m.ensemble, m.at_most);
-}
-void fields(auto& a, Is<JobReader> auto& m) {
-  a(m.component, m.rule, m.at_most, m.processes);
-}
-void fields(auto& a, Is<CoordinatorHello> auto& m) {
-  a(m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes, m.spill_directory,
-    m.may_spill_elsewhere, m.prewarm_bytes, m.prewarms_huge_pages_only, m.directory, m.job_readers,
-    m.step_record);
-}
-void fields(auto& a, Is<FilePublished> auto& m) {
-  a(m.component, m.step, m.path, m.number);
-}
-void fields(auto& a, Is<JobNote> auto& m) {
-  a(m.component, m.step, m.is_done);
-}
-void fields(auto& a, Is<ComponentSettled> auto& m) {
-  a(m.component);
-}
-void fields(auto& a, Is<ComponentExited> auto& m) {
-  a(m.component, m.reason, m.starts_again);
-}
-void fields(auto& a, Is<ComponentMayStart> auto& m) {
-  a(m.component);
-}
-void fields(auto& a, Is<DatasetStatus> auto& m) {
-  a(m.rule, m.name, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged, m.bytes_kept,
-    m.bytes_spilled, m.steps_lost, m.files);
-}
-void fields(auto& a, Is<KeptLogs> auto& m) {
-  a(m.name, m.directory);
-}
-void fields(auto& a, Is<StatusReport> auto& m) {
-  a(m.datasets, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled, m.bytes_spilled_ever, m.matchers,
-    m.drain_failures, m.rules, m.connected, m.ordinary_files, m.kept_logs);
-}
+SLUICE_FIELDS(ComponentSize, m.name, m.processes, m.restarts, m.opens_per_step, m.after, m.ensemble,
+              m.at_most)
+SLUICE_FIELDS(JobReader, m.component, m.rule, m.at_most, m.processes)
+SLUICE_FIELDS(CoordinatorHello, m.protocol, m.rules, m.components, m.memory_bytes, m.retain_bytes,
+              m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.prewarms_huge_pages_only,
+              m.directory, m.job_readers, m.step_record)
+SLUICE_FIELDS(FilePublished, m.component, m.step, m.path, m.number)
+SLUICE_FIELDS(JobNote, m.component, m.step, m.is_done)
+SLUICE_FIELDS(ComponentSettled, m.component)
+SLUICE_FIELDS(ComponentExited, m.component, m.reason, m.starts_again)
+SLUICE_FIELDS(ComponentMayStart, m.component)
+SLUICE_FIELDS(DatasetStatus, m.rule, m.name, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged,
+              m.bytes_kept, m.bytes_spilled, m.steps_lost, m.files)
+SLUICE_FIELDS(KeptLogs, m.name, m.directory)
+SLUICE_FIELDS(StatusReport, m.datasets, m.bytes_staged, m.bytes_staged_peak, m.bytes_spilled,
+              m.bytes_spilled_ever, m.matchers, m.drain_failures, m.rules, m.connected, m.ordinary_files,
+              m.kept_logs)
 
 SLUICE_MESSAGE(Hello)
 SLUICE_MESSAGE(Welcome)

@@ -1,7 +1,7 @@
 #pragma once
 // Encodes and decodes messages, for wire.cpp and for other files with structs of their own. A struct S needs
-// a function `void fields(auto& a, Is<S> auto& m)` in this namespace. It names the fields in wire order, once
-// for both directions. SLUICE_MESSAGE(S) after it instantiates encode and decode.
+// SLUICE_FIELDS(S, m.first, m.second …) in this namespace. It names all members in wire order, once for both
+// directions. SLUICE_MESSAGE(S) after it instantiates encode and decode.
 #include <algorithm>
 #include <bit>
 #include <boost/container/small_vector.hpp>
@@ -29,6 +29,27 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
+/// Stands for a value of any type where a struct is initialised.
+struct AnyMember {
+  template <class T>
+  operator T() const;
+};
+/// The number of a struct's members: that of the values which can initialise it.
+template <class Struct, class... Members>
+constexpr std::size_t member_count() {
+  if constexpr (requires { Struct{Members{}..., AnyMember{}}; })
+    return member_count<Struct, Members..., AnyMember>();
+  else
+    return sizeof...(Members);
+}
+/// Hands all members of a struct to an archive. A member that is left out does not compile.
+template <class Struct, class... Members>
+void all_fields(auto& archive, Members&&... members) {
+  static_assert(sizeof...(Members) == member_count<Struct>(),
+                "the message leaves out a member of the struct");
+  archive(members...);
+}
+
 /// The name of a struct in errors.
 template <class Message>
 constexpr std::string_view struct_name() {
@@ -43,6 +64,16 @@ constexpr std::string_view struct_name() {
 
 template <class T>
 concept IsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+#define SLUICE_FIELDS(Struct, ...)                            \
+  void fields(auto& a, [[maybe_unused]] Is<Struct> auto& m) { \
+    all_fields<Struct>(a __VA_OPT__(, ) __VA_ARGS__);         \
+  }
+// For a struct with members that are not in the message.
+#define SLUICE_SOME_FIELDS(Struct, ...)      \
+  void fields(auto& a, Is<Struct> auto& m) { \
+    a(__VA_ARGS__);                          \
+  }
 
 /// A list of structs that are much alike: each is written as differences to the one before it (Differences).
 /// `fields()` name it as `alike(m.list)`. Such structs have no long lists of integers.

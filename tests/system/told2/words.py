@@ -13,10 +13,10 @@ build, program, case = sys.argv[1:4]
 sluice = build + "/bin/sluice"
 
 
-def write_flow(writes, reads, more=""):
+def write_flow(writes, reads, more="", name="heat"):
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
-            "version: 1", "name: heat", "staging: {prewarm: 0}", "components:", f"  w: {{command: [sh, -c, '{writes}']}}", f"  r: {{command: [sh, -c, '{reads}']}}",
+            "version: 1", f"name: {name}", "staging: {prewarm: 0}", "components:", f"  w: {{command: [sh, -c, '{writes}']}}", f"  r: {{command: [sh, -c, '{reads}']}}",
             "files:", f'  - {{path: "*.dat", writer: w, readers: [r]{more}}}'
         ]) + "\n")
 
@@ -56,16 +56,16 @@ def interrupted_after_a_component():
 
 def same_words_in_all_commands():
     """The name, the number, the file, the directory and the log directory of a run mean it, also where a directory has the run's name."""
-    os.makedirs("heat")
-    write_flow("touch w.begun; echo 1 > a.dat; until test -e over; do sleep 0.1; done", "touch r.begun; cat a.dat; until test -e over; do sleep 0.1; done")
+    os.makedirs("fjord")
+    write_flow("touch w.begun; echo 1 > a.dat; until test -e over; do sleep 0.1; done", "touch r.begun; cat a.dat; until test -e over; do sleep 0.1; done", name="fjord")
     run = begun("elsewhere")
     wait_for(lambda: "a.dat" in text("elsewhere/timeline.tsv"), "the timeline has no file")
     try:
-        for words in ("heat", str(run.pid), "flow.yaml", ".", os.getcwd(), "elsewhere"):
-            expect("heat" in call("status", words), f"status {words}")
+        for words in ("fjord", str(run.pid), "flow.yaml", ".", os.getcwd(), "elsewhere"):
+            expect("fjord" in call("status", words), f"status {words}")
             call("ls", words)
             call("attach", words, "--", "true")
-            expect('"heat"' in call("report", words, "--json"), f"report {words}")
+            expect('"fjord"' in call("report", words, "--json"), f"report {words}")
             expect("a.dat" in call("graph", words) or "*.dat" in call("graph", words), f"graph {words}")
         expect("no run is called 'other'" in call("status", "other", status=2), "a wrong name")
     finally:
