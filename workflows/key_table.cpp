@@ -47,14 +47,14 @@ const std::vector<Key>& table() {
        .name = "launcher",
        .kind = KeyKind::launcher,
        .value = "what starts components with ranks: `mpirun`, `mpiexec.hydra`, `srun`, `none`, or `{command: "
-                "\"LAUNCHER -n {ranks} {program}\"}` ([launchers](#launchers))",
+                "\"LAUNCHER -n {ranks} {program}\"}` ([launchers](launching.md#launchers))",
        .default_value = "`mpirun`",
        .words = {"mpirun", "mpiexec.hydra", "srun", "none"}},
       {.section = KeySection::workflow,
        .name = "hostfile",
        .kind = KeyKind::text,
        .value = "a file with the names of nodes, as `mpirun --hostfile` takes it, relative to the workflow "
-                "file; only with `launcher: mpirun` ([several nodes](#several-nodes))",
+                "file; only with `launcher: mpirun` ([several nodes](launching.md#several-nodes))",
        .default_value = "none"},
       {.section = KeySection::workflow,
        .name = "staging",
@@ -148,7 +148,8 @@ const std::vector<Key>& table() {
       {.section = KeySection::component,
        .name = "launcher",
        .kind = KeyKind::launcher,
-       .value = "what starts this component, with the values of the [launcher](#launchers) of the workflow",
+       .value = "what starts this component, with the values of the [launcher](launching.md#launchers) of "
+                "the workflow",
        .default_value = "the workflow's",
        .words = {"mpirun", "mpiexec.hydra", "srun", "none"},
        .needs = "ranks"},
@@ -345,7 +346,7 @@ const std::vector<Key>& table() {
        .kind = KeyKind::integer,
        .value =
            "how many files the run will have, or with `stream` how many steps: the progress shows it, and "
-           "fewer are a warning ([progress](#progress))",
+           "fewer are a warning ([progress](commands.md#progress))",
        .default_value = "not known",
        .least = 1,
        .most = 1'000'000'000,
@@ -353,9 +354,9 @@ const std::vector<Key>& table() {
       {.section = KeySection::rule,
        .name = "optional",
        .kind = KeyKind::texts,
-       .value =
-           "a list of [patterns](#patterns) of files that the writer may never make: readers do not wait "
-           "for them ([below](#files-that-may-never-come))",
+       .value = "a list of [patterns](paths.md#patterns) of files that the writer may never make: readers do "
+                "not wait "
+                "for them ([paths](paths.md#files-that-may-never-come))",
        .default_value = "none"},
       {.section = KeySection::rule,
        .name = "partition",
@@ -368,7 +369,7 @@ const std::vector<Key>& table() {
       {.section = KeySection::rule,
        .name = "identity",
        .kind = KeyKind::word,
-       .value = "which paths are one file: `path` or `name` ([below](#which-paths-are-one-file))",
+       .value = "which paths are one file: `path` or `name` ([paths](paths.md#which-paths-are-one-file))",
        .default_value = "`path`",
        .words = {"path", "name"},
        .set = member<FileRule>(&FileRule::identity)},

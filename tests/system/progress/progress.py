@@ -188,7 +188,7 @@ def json_case():
     finish(run, 0)
     end = objects_of(open("errors.txt").read())[-1]
     expect((end["state"], end["exit_status"], end["text"]) == ("ended", 0, "finished") and end["time_ms"] > 0, f"the end: {end}")
-    with open(os.path.join(os.path.dirname(build), "docs", "workflow-reference.md")) as page:
+    with open(os.path.join(os.path.dirname(build), "docs", "commands.md")) as page:
         text = page.read()
     known = set(re.findall(r"`([a-z_]+)`", text[text.index("### Progress for programs"):].split("\n### ")[0]))
     used = {key for each in objects_of(open("errors.txt").read()) for key in each} | {key for each in report["components"] for key in each} | set(analysis)
