@@ -85,7 +85,7 @@ void share_allocation(Environment& environment);
 /// The value of SLUICE_OTHERS for `component`: the rules that do not name the component.
 [[nodiscard]] std::string other_rules_for(const workflows::Workflow& workflow, const std::string& component);
 
-/// Plans the start of `component` as docs/workflow-reference.md describes it. `terminals`: the path prefix of
+/// Plans the start of `component` as docs/launching.md describes it. `terminals`: the path prefix of
 /// its ranks' terminals (rank_terminals.hpp); empty if the ranks have no terminals.
 [[nodiscard]] LaunchPlan plan_launch(const workflows::Workflow& workflow,
                                      const workflows::Component& component, const LaunchContext& context,

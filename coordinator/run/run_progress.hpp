@@ -79,7 +79,7 @@ class RunProgress {
 [[nodiscard]] std::vector<std::string> progress_table(const ProgressReport& report);
 /// The same on one line: "00:12  model 34 steps; analysis 33 steps, waits 2 s for 'b.nc' from model".
 [[nodiscard]] std::string progress_line(const ProgressReport& report);
-/// The same as one JSON object: docs/workflow-reference.md.
+/// The same as one JSON object: docs/commands.md.
 [[nodiscard]] std::string progress_as_json(const ProgressReport& report);
 /// The object while files are written to disk, after the components have ended.
 [[nodiscard]] std::string draining_as_json(const runtime::RunView& view,
