@@ -83,6 +83,18 @@ def reference():
         expect(known == documented, f"docs/workflow-reference.md, {section}: {[row for row in known + documented if (row in known) != (row in documented)]}")
 
 
+def options():
+    """docs/commands.md has every command with every option that its help names."""
+    with open(source + "/docs/commands.md") as page:
+        text = page.read()
+    for name in commands():
+        part = text[text.index("## `sluice run`"):] if name == "run" else "".join(re.findall(rf"^\| `sluice {name}\b.*$", text, re.M))
+        expect(part, f"docs/commands.md has no sluice {name}")
+        named = set(re.findall(r"--[a-z][a-z-]+", call(SLUICE, name, "--help", status=0).out)) - {"--help"}
+        missing = {option for option in named if not re.search(re.escape(option) + r"(?![a-z-])", part)}
+        expect(not missing, f"docs/commands.md, sluice {name}: {missing}")
+
+
 def loader():
     """Reads YAML 1.2 as editors and Sluice do: on, off, yes and no are texts."""
     import yaml
