@@ -7,6 +7,8 @@
 namespace sluice::storage {
 namespace {
 
+/// Space that is reserved at once. To reserve and map it costs some hundred times as much as a write, and at
+/// the end it is given back.
 constexpr std::int64_t least_capacity = 64 << 10;
 constexpr std::int64_t most_growth = std::int64_t{64} << 20;
 

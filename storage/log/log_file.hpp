@@ -8,16 +8,16 @@
 
 namespace sluice::storage {
 
-/// A file that this process alone writes from beginning to end, in small pieces. If the file system allows
-/// it, space is reserved in large steps and mapped into memory, so that a piece needs no system call. The
-/// written data belongs to the system and survives the death of the process. Zeros follow the written data
-/// until close().
+/// A file that this process alone writes from beginning to end, in small pieces. The first ones are plain
+/// writes, so that a file that stays small takes no more space than it has data. When much has been written,
+/// and the file system allows it, space is reserved in large steps and mapped into memory, so that a piece
+/// needs no system call. The written data belongs to the system and survives the death of the process. Zeros
+/// may follow the written data until close().
 class LogFile {
  public:
-  explicit LogFile(std::unique_ptr<File> file) noexcept : file_(std::move(file)) {}
-  /// Continues a file of that size. It is mapped when that pays, so that a few small writes cost the same
-  /// however large the file is.
-  LogFile(std::unique_ptr<File> file, std::int64_t size_bytes) noexcept;
+  /// A new file, or one of that size that is continued: a few small writes cost the same however large the
+  /// file is.
+  explicit LogFile(std::unique_ptr<File> file, std::int64_t size_bytes = 0) noexcept;
 
   /// Writes bytes. Lack of space is NC_ENO_SPACE, never a signal.
   void write(std::int64_t offset_bytes, std::span<const std::byte> bytes);

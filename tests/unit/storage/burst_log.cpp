@@ -1,6 +1,7 @@
 // Burst-buffer logs: they have the documented format, complete puts are read, and torn or damaged ones are
 // reported.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -74,8 +75,9 @@ std::string without_folder(std::string text) {
 }
 
 /// The number of leading puts that the log has; -1 when it has anything else.
-int complete_puts(FileSystem& files, const std::vector<LoggedPut>& puts) {
-  BurstLogReader reader(files, paths.metadata);
+int complete_puts(FileSystem& files, const std::vector<LoggedPut>& puts,
+                  const std::string& metadata_path = paths.metadata) {
+  BurstLogReader reader(files, metadata_path);
   std::size_t n = 0;
   while (const auto entry = reader.next()) {
     if (n == puts.size() || !is_put(*entry, puts[n], reader)) return -1;
@@ -268,6 +270,32 @@ TEST_CASE("data of any size goes through the writer's buffer") {
   }
   writer.commit();
   CHECK(complete_puts(files, puts) == std::ssize(puts));
+}
+
+TEST_CASE(
+    "a log takes no more space than it has data until it is large, and loses nothing when it is mapped") {
+  const std::filesystem::path folder = "growing." + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  const auto logs = burst_log_paths(folder.string(), "/data/wave.nc", 0, 0);
+  PosixFileSystem files;
+  BurstLogWriter writer(files, logs, log_header(), Existing::refuse);
+  const auto size_of_data = [&] { return static_cast<std::int64_t>(std::filesystem::file_size(logs.data)); };
+  std::vector<LoggedPut> puts;
+  std::int64_t data_bytes = formats::burst_data_begin;
+  for (int i = 0; i < 3000; ++i) {
+    puts.push_back({0, Type::int8, {{{i}, {40}, {}}}, std::vector<std::byte>(40, std::byte(i % 100))});
+    append(writer, puts.back());
+    writer.commit();
+    data_bytes += 40;
+    if (data_bytes < (64 << 10)) CHECK(size_of_data() == data_bytes);
+    CHECK(size_of_data() >= data_bytes);
+    CHECK(size_of_data() < 3 * data_bytes);
+    if (i % 500 == 0) CHECK(complete_puts(files, puts, logs.metadata) == i + 1);
+  }
+  writer.close();
+  CHECK(size_of_data() == data_bytes);
+  CHECK(complete_puts(files, puts, logs.metadata) == std::ssize(puts));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a put can be withdrawn until the log is emptied") {
