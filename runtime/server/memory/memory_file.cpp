@@ -259,6 +259,47 @@ bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {
 
 namespace {
 
+/// The bytes of one of the two parts of files that differ from the other, in whole pages.
+std::uint64_t changed_pages(std::span<const std::byte> part, std::span<const std::byte> base) noexcept {
+  constexpr std::size_t page = 4096;
+  std::uint64_t changed = 0;
+  for (std::size_t at = 0; at < part.size(); at += page) {
+    const std::size_t length = std::min(page, part.size() - at);
+    const bool is_same =
+        at + length <= base.size() && std::memcmp(part.data() + at, base.data() + at, length) == 0;
+    if (!is_same) changed += length;
+  }
+  return changed;
+}
+
+/// Returns the part of `room` that the file has.
+std::span<std::byte> read_part(const FileDescriptor& file, off_t offset, std::span<std::byte> room) {
+  const ssize_t length = ::pread(file.number(), room.data(), room.size(), offset);
+  if (length < 0) throw IoError(NC_EIO, errno, "a file that was written by the C library", "read");
+  return room.first(static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+/// Read, not mapped: as above. What is behind the end of the base need not be read.
+std::uint64_t changed_bytes(const FileDescriptor& file, const FileDescriptor& base) {
+  constexpr std::size_t piece = std::size_t{256} << 10;
+  std::vector<std::byte> first(piece), second(piece);
+  const std::uint64_t size = file_size(file), common = std::min(size, file_size(base));
+  std::uint64_t changed = size - common;
+  for (std::uint64_t offset = 0; offset < common;) {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(piece, common - offset));
+    const auto at = static_cast<off_t>(offset);
+    const auto here = read_part(file, at, std::span(first).first(length));
+    changed += changed_pages(here, read_part(base, at, std::span(second).first(length)));
+    if (here.empty()) break;
+    offset += here.size();
+  }
+  return changed;
+}
+
+namespace {
+
 /// The access rights of nobody: the file is there already.
 int flags_of_reopening(std::uint32_t flags) noexcept {
   return static_cast<int>((flags & ~static_cast<std::uint32_t>(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);

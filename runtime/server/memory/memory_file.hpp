@@ -51,6 +51,9 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// was there is still there, and nothing beside it.
 void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
+/// How many bytes of `file` are in pages that `base` does not have at the same place, or are behind its end.
+/// Throws IoError(NC_EIO).
+[[nodiscard]] std::uint64_t changed_bytes(const FileDescriptor& file, const FileDescriptor& base);
 /// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as
 /// messages want it. Throws IoError: NC_ENFILE when this process has no descriptor left, NC_EINVAL for flags
 /// that the file cannot have.

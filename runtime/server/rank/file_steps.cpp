@@ -203,12 +203,12 @@ void FileSteps::describe(Step& step) {
 
 // Ending
 
-void FileSteps::publish(FileId file, std::uint64_t bytes, std::uint32_t closes) {
+void FileSteps::publish(FileId file, const Size& size, std::uint32_t closes) {
   const auto ended = steps_.extract(file);
   PublishRequest publish = ended.mapped().publication;
   publish.step = ended.mapped().step;
-  publish.counters = {1, bytes};
-  publish.file_bytes = bytes;
+  publish.counters = {1, size.written_bytes};
+  publish.file_bytes = size.file_bytes;
   publish.closes = closes;
   base_.tree.send_up(ClientRequest{file, 0, std::move(publish)});
   base_.tree.send_up(ConnectionEnded{file});

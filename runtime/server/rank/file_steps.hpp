@@ -42,8 +42,12 @@ class FileSteps {
   /// Gets memory for the bytes, which may move to the spill disk by that, and for the puts, and writes the
   /// puts; `then` is called later. Then the step can be published.
   void fill(FileId file, Contents contents, Filled then);
+  struct Size {
+    std::uint64_t file_bytes = 0;
+    std::uint64_t written_bytes = 0;  ///< of them: the rest is as in the step before
+  };
   /// Publishes the step, and ends the connection. Readers may be served within the call.
-  void publish(FileId file, std::uint64_t bytes, std::uint32_t closes);
+  void publish(FileId file, const Size& size, std::uint32_t closes);
   /// Ends the connection without a step, which is discarded if there is one. Nothing is called any more for
   /// the file. The request's step is not used.
   void discard(FileId file, const Discard& request);

@@ -514,6 +514,7 @@ void WrittenFiles::examine(const File& file) {
                    if (known == nullptr) return;
                    if (found.is_unchanged) return end_without_step(*known);
                    if (found.outcome.is_failure()) return lose(*known, found.outcome.text);
+                   known->written_bytes = found.written_bytes;
                    if (!found.damage.empty()) note_damage(*known, found.damage);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
                    if (steps_.step(id) != 0) return fill(*known, found.puts);
@@ -543,7 +544,7 @@ void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcom
 /// The contents first: readers may be served within the call that publishes.
 void WrittenFiles::complete(const File& file) {
   const FileId id = file.id;
-  const std::uint64_t size = file.size;
+  const FileSteps::Size size{file.size, file.bytes.is_in_place ? file.size : file.written_bytes};
   const std::uint32_t closes = places_.at(file.path).closes + file.closes;
   if (file.bytes.is_in_place) {
     places_.at(file.path).step = 0;

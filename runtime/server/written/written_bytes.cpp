@@ -55,9 +55,13 @@ void try_to(Outcome& outcome, const Work& work) {
   }
 }
 
-bool is_unchanged(const FileBytes& bytes) {
-  return bytes.base != nullptr && file_size(*bytes.file) == file_size(*bytes.base) &&
-         have_same_bytes(*bytes.file, *bytes.base);
+/// A copy counts with what it does not share with its base.
+void compare(const FileBytes& bytes, WrittenBytes::Examined& found) {
+  const std::uint64_t size = file_size(*bytes.file);
+  found.written_bytes = size;
+  if (bytes.base == nullptr) return;
+  found.written_bytes = changed_bytes(*bytes.file, *bytes.base);
+  found.is_unchanged = found.written_bytes == 0 && size == file_size(*bytes.base);
 }
 
 /// Where the header names far more data than the file has, its puts would take memory for nothing: then the
@@ -242,7 +246,7 @@ void WrittenBytes::examine(const FileBytes& bytes, const std::string& path, bool
   const std::uint64_t most_missing = memory_bytes_ == 0 ? ~std::uint64_t{0} : memory_bytes_;
   const auto examine = [found, bytes, path, may_have_puts, most_missing] {
     try_to(found->outcome, [&] {
-      found->is_unchanged = is_unchanged(bytes);
+      compare(bytes, *found);
       if (found->is_unchanged) return copy_facts(*bytes.file, *bytes.base);
       if (may_have_puts) look_for_puts(*bytes.file, path, most_missing, *found);
     });

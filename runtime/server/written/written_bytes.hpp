@@ -65,7 +65,8 @@ class WrittenBytes {
   void note_size(std::uint32_t rule, std::uint64_t bytes) { last_bytes_[rule] = bytes; }
   /// What a file has become.
   struct Examined {
-    bool is_unchanged = false;  ///< since it began; its base has its times and permissions now
+    bool is_unchanged = false;        ///< since it began; its base has its times and permissions now
+    std::uint64_t written_bytes = 0;  ///< what it does not share with its base, in whole pages
     std::shared_ptr<const FilePuts> puts = {};  ///< null: no CDF file. Shared with the thread
     std::string damage = {};                    ///< of a file that begins as a CDF file, and is none
     Outcome outcome = {};

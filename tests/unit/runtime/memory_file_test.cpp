@@ -67,6 +67,25 @@ TEST_CASE("the copy of a file has the same bytes") {
   CHECK(!have_same_bytes(file, file_with("abd")));
 }
 
+TEST_CASE("only the pages that a copy does not share with its base count as changed") {
+  const std::string base(100 * 4096 + 10, 'a');
+  std::string copy = base;
+  const auto changed = [&] { return changed_bytes(file_with(copy), file_with(base)); };
+  CHECK(changed() == 0);
+  copy[5] = 'b';  // in the first page
+  CHECK(changed() == 4096);
+  copy[5000] = copy[5001] = 'b';  // in the second
+  copy[70 * 4096] = 'b';          // behind the first part that is read
+  CHECK(changed() == 3 * 4096);
+  copy[copy.size() - 1] = 'b';  // in the last one, which is short
+  CHECK(changed() == 3 * 4096 + 10);
+  copy += std::string(1000000, 'c');
+  CHECK(changed() == 3 * 4096 + 10 + 1000000);
+  copy = base.substr(0, 5000);
+  CHECK(changed() == 0);
+  CHECK(changed_bytes(file_with("abc"), file_with("")) == 3);
+}
+
 TEST_CASE("a file on disk has no name left, and becomes another one") {
   const FileDescriptor file = file_with("abc");
   const FileDescriptor on_disk = make_file_on_disk("/tmp", 0040);
