@@ -1,12 +1,8 @@
 #include "file_difference.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <sstream>
 
@@ -14,7 +10,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/layout.hpp"
-#include "sluice/storage/file_descriptor.hpp"
+#include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -22,35 +18,74 @@ namespace {
 using formats::Header;
 using Bytes = std::span<const std::byte>;
 
-/// The contents of a file, mapped for reading.
-class WholeFile {
+/// A file that is read piece by piece, not mapped: others may cut it meanwhile.
+class ReadFile {
  public:
-  explicit WholeFile(const std::filesystem::path& path) {
-    const storage::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status {};
-    if (!file || ::fstat(file.number(), &status) != 0) throw IoError(NC_EIO, errno, path.string(), "read");
-    size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ == 0) return;
-    address_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
-    if (address_ == MAP_FAILED) throw IoError(NC_EIO, errno, path.string(), "read");
+  explicit ReadFile(const std::filesystem::path& path)
+      : file_(storage::PosixFileSystem().open(path.string(), storage::OpenMode::read)),
+        size_(file_->size_bytes()) {}
+
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::string name() const { return file_->path(); }
+  /// `size` bytes, at most a piece; fewer where the file ends before. Valid until the next call.
+  [[nodiscard]] Bytes read(std::int64_t offset, std::int64_t size) const {
+    bytes_.resize(static_cast<std::size_t>(size));
+    return offset >= size_ ? Bytes() : Bytes(bytes_).first(file_->read(offset, bytes_));
   }
-  ~WholeFile() {
-    if (size_ > 0) ::munmap(address_, size_);
-  }
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
-  [[nodiscard]] Bytes bytes() const noexcept { return {static_cast<const std::byte*>(address_), size_}; }
 
  private:
-  void* address_ = nullptr;
-  std::size_t size_ = 0;
+  std::unique_ptr<storage::File> file_;
+  std::int64_t size_ = 0;
+  mutable std::vector<std::byte> bytes_;
 };
 
-std::optional<formats::DecodedHeader> header_of(Bytes bytes, const std::filesystem::path& path) {
+/// A multiple of the size of each element.
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+
+/// A range in each of two files.
+struct Ranges {
+  std::int64_t first = 0, second = 0, size = 0;
+};
+
+/// The first element that differs in two ranges: its place and its bytes, fewer where a file ends.
+struct Mismatch {
+  std::int64_t at = 0;
+  std::vector<std::byte> first, second;
+};
+
+/// Nothing where both ranges have the same bytes, or end after the same bytes.
+std::optional<Mismatch> mismatch(const ReadFile& first, const ReadFile& second, const Ranges& ranges,
+                                 std::int64_t element) {
+  for (std::int64_t done = 0; done < ranges.size; done += piece_bytes) {
+    const std::int64_t size = std::min(piece_bytes, ranges.size - done);
+    const Bytes a = first.read(ranges.first + done, size);
+    const Bytes b = second.read(ranges.second + done, size);
+    const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+    if (in_a == a.end() && in_b == b.end()) {
+      if (std::ssize(a) < size) return std::nullopt;
+      continue;
+    }
+    const auto at = (in_a - a.begin()) / element * element;
+    const auto rest = [&](Bytes bytes) {
+      const auto part = bytes.subspan(std::min(static_cast<std::size_t>(at), bytes.size()));
+      const auto count = std::min(part.size(), static_cast<std::size_t>(element));
+      return std::vector<std::byte>(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    return Mismatch{done + at, rest(a), rest(b)};
+  }
+  return std::nullopt;
+}
+
+/// Nothing for a file that is no CDF file.
+std::optional<formats::DecodedHeader> header_of(const ReadFile& file) {
   try {
-    return formats::decode_header(bytes, true, static_cast<std::int64_t>(bytes.size()), path.string());
-  } catch (const Error&) {
-    return std::nullopt;  // no CDF file
+    for (std::int64_t prefix = piece_bytes;; prefix *= 2) {
+      const bool is_whole = prefix >= file.size();
+      const Bytes bytes = file.read(0, is_whole ? file.size() : prefix);
+      if (auto header = formats::decode_header(bytes, is_whole, file.size(), file.name())) return header;
+    }
+  } catch (const FormatError&) {
+    return std::nullopt;
   }
 }
 
@@ -159,14 +194,14 @@ std::optional<std::string> compare_headers(const Header& first, const Header& se
 
 /// A variable's elements in a file.
 struct StoredVariable {
-  Bytes file;
+  const ReadFile& file;
   std::int64_t begin = 0, record_size = 0;
 
-  /// `size` bytes of record `record`; fewer when the file ends before.
-  [[nodiscard]] Bytes record(std::int64_t record, std::int64_t size) const {
-    const std::int64_t at = std::min(begin + record * record_size, static_cast<std::int64_t>(file.size()));
-    const std::int64_t left = static_cast<std::int64_t>(file.size()) - at;
-    return file.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(std::min(size, left)));
+  /// The offset of a record; the file's end where that comes first.
+  [[nodiscard]] std::int64_t offset(std::int64_t record) const {
+    const std::int64_t room = file.size() - begin;
+    if (room <= 0 || (record_size > 0 && record > room / record_size)) return file.size();
+    return begin + record * record_size;
   }
 };
 
@@ -201,59 +236,57 @@ std::optional<FileDifference> compare_variable(const Header& header, int varid, 
   const std::int64_t per_record = header.elements_per_record(varid);
   const std::int64_t records = header.is_record_variable(varid) ? header.record_count : 1;
   for (std::int64_t record = 0; record < records; ++record) {
-    const Bytes a = first.record(record, per_record * element);
-    const Bytes b = second.record(record, per_record * element);
-    if (a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0)) continue;
-    const auto [in_a, in_b] = std::ranges::mismatch(a, b);
-    const std::int64_t at = (in_a - a.begin()) / element;
-    const auto text = [&](Bytes bytes) {
-      return (at + 1) * element <= static_cast<std::int64_t>(bytes.size())
-                 ? element_text(type, bytes.data() + at * element)
-                 : std::string("the end of the file");
+    const Ranges ranges{first.offset(record), second.offset(record), per_record * element};
+    if (ranges.first >= first.file.size() && ranges.second >= second.file.size()) break;
+    const auto found = mismatch(first.file, second.file, ranges, element);
+    if (!found) continue;
+    const auto text = [&](const std::vector<std::byte>& bytes) {
+      return std::ssize(bytes) == element ? element_text(type, bytes.data())
+                                          : std::string("the end of the file");
     };
-    return difference_at(header, varid, record * per_record + at, text(a) + " and " + text(b));
+    return difference_at(header, varid, record * per_record + found->at / element,
+                         text(found->first) + " and " + text(found->second));
   }
   return std::nullopt;
 }
 
-std::optional<FileDifference> compare_data(const formats::DecodedHeader& first, Bytes first_bytes,
-                                           const formats::DecodedHeader& second, Bytes second_bytes) {
+std::optional<FileDifference> compare_data(const formats::DecodedHeader& first, const ReadFile& first_file,
+                                           const formats::DecodedHeader& second,
+                                           const ReadFile& second_file) {
   const auto first_layout = formats::layout_of(first.header, first.size_bytes);
   const auto second_layout = formats::layout_of(second.header, second.size_bytes);
   for (int id = 0; id < first.header.variable_count(); ++id) {
-    const StoredVariable a{first_bytes, first.header.variable(id).begin, first_layout.record_size};
-    const StoredVariable b{second_bytes, second.header.variable(id).begin, second_layout.record_size};
+    const StoredVariable a{first_file, first.header.variable(id).begin, first_layout.record_size};
+    const StoredVariable b{second_file, second.header.variable(id).begin, second_layout.record_size};
     if (auto difference = compare_variable(first.header, id, a, b)) return difference;
   }
   return std::nullopt;
 }
 
-FileDifference bytes_difference(Bytes first, Bytes second) {
-  const auto [a, b] = std::ranges::mismatch(first, second);
-  const auto at = static_cast<std::int64_t>(a - first.begin());
-  if (a == first.end() || b == second.end())
-    return {std::to_string(first.size()) + " and " + std::to_string(second.size()) + " bytes", "", {}};
-  return {"byte " + std::to_string(at), "", {}};
-}
-
 }  // namespace
 
 FileComparison compare_files(const std::filesystem::path& first, const std::filesystem::path& second) {
-  const WholeFile a(first);
-  const WholeFile b(second);
+  const ReadFile a(first);
+  const ReadFile b(second);
   FileComparison comparison;
-  if (std::ranges::equal(a.bytes(), b.bytes())) return comparison;
-  const auto first_header = header_of(a.bytes(), first);
-  const auto second_header = header_of(b.bytes(), second);
+  const auto found = mismatch(a, b, {0, 0, std::max(a.size(), b.size())}, 1);
+  if (!found) return comparison;
+  const auto first_header = header_of(a);
+  const auto second_header = header_of(b);
   if (!first_header || !second_header) {
-    comparison.difference = bytes_difference(a.bytes(), b.bytes());
+    const bool ends = found->first.empty() || found->second.empty();
+    comparison.difference =
+        FileDifference{ends ? std::to_string(a.size()) + " and " + std::to_string(b.size()) + " bytes"
+                            : "byte " + std::to_string(found->at),
+                       "",
+                       {}};
     return comparison;
   }
   if (auto text = compare_headers(first_header->header, second_header->header, comparison.remarks)) {
     comparison.difference = FileDifference{*text, "", {}};
     return comparison;
   }
-  comparison.difference = compare_data(*first_header, a.bytes(), *second_header, b.bytes());
+  comparison.difference = compare_data(*first_header, a, *second_header, b);
   // Bytes between variables, and lengths of equal attributes, say nothing of what programs read.
   if (!comparison.difference && comparison.remarks.empty())
     comparison.remarks.push_back("bytes that belong to no variable differ");

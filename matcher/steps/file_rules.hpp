@@ -13,7 +13,7 @@ class FileRules {
  public:
   explicit FileRules(std::vector<FileRule> rules) : rules_(std::move(rules)) {}
 
-  /// Throws Error(NC_EINVAL) when the workflow does not have the rule.
+  /// Throws Error(NC_EINVAL) when the workflow does not have the rule, or the key no name.
   [[nodiscard]] const FileRule& of(const DatasetKey& key) const;
   [[nodiscard]] const FileRule& at(std::uint32_t rule) const { return rules_.at(rule); }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rules_.size()); }

@@ -126,15 +126,37 @@ bool seal(const FileDescriptor& file) {
   return writable && add_seals(writable);
 }
 
-FileContents::FileContents(const FileDescriptor& file) : bytes_(file_size(file)) {
-  if (bytes_ == 0) return;
-  memory_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.number(), 0);
-  if (memory_ == MAP_FAILED)
+namespace {
+
+/// It is sealed against shrinking; or it is on the spill disk, has no name, and nobody else has it.
+bool keeps_size(const FileDescriptor& file) {
+  const int seals = ::fcntl(file.number(), F_GET_SEALS);
+  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;
+  const bool is_sealable = seals >= 0 && (seals & F_SEAL_SEAL) == 0;
+  return !is_sealable && status_of(file).st_nlink == 0;
+}
+
+}  // namespace
+
+FileContents::FileContents(const FileDescriptor& file) {
+  const std::uint64_t bytes = file_size(file);
+  if (bytes == 0) return;
+  const bool is_mapped = keeps_size(file);
+  const int descriptor = is_mapped ? file.number() : -1;
+  const int kind = is_mapped ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const memory =
+      ::mmap(nullptr, bytes, is_mapped ? PROT_READ : PROT_READ | PROT_WRITE, kind, descriptor, 0);
+  if (memory == MAP_FAILED)
     throw IoError(NC_ENOMEM, errno, "a file that was written by the C library", "map");
+  bytes_ = {static_cast<std::byte*>(memory), bytes};
+  const int trouble = is_mapped ? 0 : read_range(file, 0, bytes_);
+  if (trouble == 0) return;
+  ::munmap(memory, bytes);
+  throw IoError(NC_EIO, trouble, "a file that was written by the C library", "read");
 }
 
 FileContents::~FileContents() {
-  if (bytes_ > 0) ::munmap(memory_, bytes_);
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 int copy_bytes(const FileDescriptor& from, const FileDescriptor& to) {

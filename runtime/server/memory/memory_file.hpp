@@ -59,20 +59,18 @@ void write_file(const FileDescriptor& from, const std::string& path);
 /// that the file cannot have.
 [[nodiscard]] SharedFile reopened(const FileDescriptor& file, std::uint32_t flags);
 
-/// The whole file in memory, for reading.
+/// The whole file in memory, for reading. A file that others may cut is copied, and not mapped: to read
+/// behind the end of a mapped file ends the process.
 class FileContents {
  public:
   explicit FileContents(const FileDescriptor& file);
   ~FileContents();
   FileContents(const FileContents&) = delete;
   FileContents& operator=(const FileContents&) = delete;
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return {static_cast<const std::byte*>(memory_), bytes_};
-  }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::span<std::byte> bytes_;
 };
 
 }  // namespace sluice::runtime

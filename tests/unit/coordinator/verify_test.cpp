@@ -101,6 +101,31 @@ TEST_CASE("the first differing element of a CDF file is named by variable and in
   CHECK(found.difference->index == std::vector<std::int64_t>{1, 0});
 }
 
+TEST_CASE("files of more than one piece are compared to their ends, also where they end early") {
+  const Scratch scratch;
+  const std::size_t size = (std::size_t{3} << 20) + 5;
+  const std::string whole(size, 'a');
+  std::string other = whole;
+  CHECK(difference(scratch, whole, other).empty());
+  other[size - 1] = 'b';
+  CHECK(difference(scratch, whole, other) == "byte " + std::to_string(size - 1));
+  CHECK(difference(scratch, whole, whole.substr(0, std::size_t{1} << 20)) == "3145733 and 1048576 bytes");
+}
+
+TEST_CASE("a header that names far more records than both files have is no reason to look for them") {
+  const Scratch scratch;
+  std::string first = cdf_file("");
+  std::string second = first;
+  for (std::string* const bytes : {&first, &second}) std::fill_n(bytes->begin() + 4, 4, '\x7f');
+  second.back() = '\x01';
+  CHECK(difference(scratch, first, second) == "variable v, element 1,2: 0 and 1");
+  first = second;
+  second[first.size() - 6 - 6 - 1] = '\x01';  // the byte of padding behind f
+  CHECK(difference(scratch, first, second).empty());
+  second.resize(second.size() - 1);
+  CHECK(difference(scratch, first, second) == "variable v, element 1,2: 1 and the end of the file");
+}
+
 TEST_CASE("a history is a remark, and the data behind it is compared") {
   const Scratch scratch;
   const auto compare = [&](const std::string& first, const std::string& second) {

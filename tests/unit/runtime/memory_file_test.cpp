@@ -38,6 +38,29 @@ TEST_CASE("a sealed file cannot be changed") {
   CHECK(file_size(file) == 3);
 }
 
+TEST_CASE("the contents of a file that others may cut are a copy, and stay when it is cut") {
+  const std::string text(100'000, 'x');
+  const auto is_whole = [&](const FileContents& contents) {
+    const auto bytes = contents.bytes();
+    return bytes.size() == text.size() &&
+           std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{'x'}; });
+  };
+  const FileDescriptor in_memory = file_with(text);
+  const SharedFile writer = reopened(in_memory, O_WRONLY);
+  const FileContents of_memory(in_memory);
+  REQUIRE(::ftruncate(writer->number(), 0) == 0);
+  CHECK(is_whole(of_memory));
+
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("sluice-cut-" + std::to_string(::getpid()));
+  const FileDescriptor on_disk(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  REQUIRE(::write(on_disk.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  const FileContents of_disk(on_disk);
+  REQUIRE(::truncate(path.c_str(), 1) == 0);
+  CHECK(is_whole(of_disk));
+  ::unlink(path.c_str());
+}
+
 TEST_CASE("the descriptor that makes a file does not count as one that can write") {
   const FileDescriptor file = make_memory_file(0600);
   CHECK_FALSE(is_open_for_writing(file));
