@@ -34,32 +34,17 @@ struct Inquiry {
   OpenRequest open;
 };
 /// What a process requests of the registry.
-using RegistryRequest =
-    std::variant<Hello, CreateRequest, OpenForWriting, OpenForReading, Inquiry, ImageRequest, SegmentRequest,
-                 DiskRequest, HeaderRequest, SyncRequest, Remove, ChangeFile, ListRequest, WatchRequest,
-                 PublishRequest, Discard, CloseRequest, OrdinaryFile, Gathering, Complaint, CopyNotice,
-                 CreateOffered, OpenOffered>;
+using RegistryRequest = std::variant<Hello
+#define SLUICE_REQUEST(number, name, Struct, answer) , Struct
+#include "sluice/runtime/messages.def"
+                                     >;
 /// The name of a request that has no answer; empty for the others.
 template <class Request>
 inline constexpr std::string_view note_name = {};
-template <>
-inline constexpr std::string_view note_name<PublishRequest> = "publish";
-template <>
-inline constexpr std::string_view note_name<CreateOffered> = "create_offered";
-template <>
-inline constexpr std::string_view note_name<OpenOffered> = "open_offered";
-template <>
-inline constexpr std::string_view note_name<Discard> = "discard";
-template <>
-inline constexpr std::string_view note_name<CloseRequest> = "close_read";
-template <>
-inline constexpr std::string_view note_name<OrdinaryFile> = "ordinary_file";
-template <>
-inline constexpr std::string_view note_name<Gathering> = "gathering";
-template <>
-inline constexpr std::string_view note_name<Complaint> = "complaint";
-template <>
-inline constexpr std::string_view note_name<CopyNotice> = "copy_notice";
+#define SLUICE_REQUEST(number, name, Struct, answer) \
+  template <>                                        \
+  inline constexpr std::string_view note_name<Struct> = #answer[0] == 'u' ? #name : "";
+#include "sluice/runtime/messages.def"
 /// Decodes a client's message, but for hello. Throws Error(NC_EIO) if it is damaged or not for the registry.
 [[nodiscard]] RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields);
 /// A client's message.

@@ -20,50 +20,10 @@ constexpr std::size_t round_done_kind = kind_of<RoundDone>(static_cast<const Reg
 
 RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields) {
   switch (type) {
-    case MessageType::create:
-      return decode<CreateRequest>(fields);
-    case MessageType::create_offered:
-      return decode<CreateOffered>(fields);
-    case MessageType::open_offered:
-      return decode<OpenOffered>(fields);
-    case MessageType::open_write:
-      return OpenForWriting{decode<OpenRequest>(fields)};
-    case MessageType::open_read:
-      return OpenForReading{decode<OpenRequest>(fields)};
-    case MessageType::inquire:
-      return Inquiry{decode<OpenRequest>(fields)};
-    case MessageType::image:
-      return decode<ImageRequest>(fields);
-    case MessageType::need_segment:
-      return decode<SegmentRequest>(fields);
-    case MessageType::await_disk:
-      return decode<DiskRequest>(fields);
-    case MessageType::header:
-      return decode<HeaderRequest>(fields);
-    case MessageType::sync:
-      return decode<SyncRequest>(fields);
-    case MessageType::remove:
-      return decode<Remove>(fields);
-    case MessageType::change_file:
-      return decode<ChangeFile>(fields);
-    case MessageType::list:
-      return decode<ListRequest>(fields);
-    case MessageType::watch:
-      return decode<WatchRequest>(fields);
-    case MessageType::publish:
-      return decode<PublishRequest>(fields);
-    case MessageType::discard:
-      return decode<Discard>(fields);
-    case MessageType::close_read:
-      return decode<CloseRequest>(fields);
-    case MessageType::ordinary_file:
-      return decode<OrdinaryFile>(fields);
-    case MessageType::gathering:
-      return decode<Gathering>(fields);
-    case MessageType::complaint:
-      return decode<Complaint>(fields);
-    case MessageType::copy_notice:
-      return decode<CopyNotice>(fields);
+#define SLUICE_REQUEST(number, name, Struct, answer) \
+  case MessageType::name:                            \
+    return decode<Struct>(fields);
+#include "sluice/runtime/messages.def"
     default:
       throw Error(NC_EIO, "it sent a message of type " + std::to_string(static_cast<unsigned>(type)));
   }

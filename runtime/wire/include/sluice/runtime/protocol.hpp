@@ -22,82 +22,14 @@ namespace sluice::runtime {
 /// handshake.
 inline constexpr std::uint32_t protocol_version = 40;
 
-/// Message types. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one message. A packet has u16 type, u16
-/// flags and u32 tag. The fields of the struct with the type's name follow in order, or of the struct named
-/// below. Integers are little-endian. Strings and byte arrays have a u32 length before them, header and plans
-/// a u64 length. A message of more than 64 KiB has its fields in an attached memory file; then flag 1 is set,
-/// and the packet holds only a u64 length.
+/// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
+/// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
+/// Integers are little-endian. Strings and byte arrays have a u32 length before them, header and plans a u64
+/// length. A message of more than 64 KiB has its fields in an attached memory file; then flag 1 is set, and
+/// the packet holds only a u64 length.
 enum class MessageType : std::uint16_t {
-  // client → matcher; each has an answer of the named type (or `error`), unless marked "no answer"
-  hello = 1,         // → welcome
-  create = 2,        // CreateRequest → created
-  open_write = 3,    // OpenRequest → opened
-  open_read = 4,     // OpenRequest → opened
-  need_segment = 5,  // SegmentRequest → segment
-  header = 6,        // HeaderRequest → done: later messages of other processes of the group find the header
-  publish = 7,       // PublishRequest, no answer
-  discard = 8,       // no answer
-  close_read = 9,    // CloseRequest, no answer
-  get = 10,          // → plans
-  remove = 11,       // → done
-  sync = 13,         // SyncRequest → done
-  put_notice = 14,   // no answer
-  log_notice = 48,   // no answer
-  inquire = 15,      // OpenRequest → described
-  await_disk = 16,   // DiskRequest → disk_freed: the answer may be held back
-  ordinary_file = 18,   // no answer
-  gathering = 19,       // no answer
-  copy_notice = 29,     // no answer
-  complaint = 30,       // no answer
-  image = 20,           // ImageRequest → image_made: the answer may be held back
-  open_file = 24,       // OpenFile → file_opened: the answer may be held back
-  file_holders = 25,    // FileHolder, no answer
-  remove_file = 26,     // Remove → done
-  name_file = 52,       // NameFile → done: the answer may be held back
-  await_file = 53,      // AwaitFile → done: the answer may be held back
-  change_file = 28,     // ChangeFile → done: it counts as removed
-  list = 21,            // ListRequest → listing: the answer may be held back
-  list_written = 49,    // ListRequest → listing: of files that processes of this matcher write
-  read_image = 46,      // OpenRequest → image_made: the answer may be held back
-  keep_image = 51,      // OpenRequest → image_made: as read_image, and the step is open until close_read
-  newest_image = 22,    // NewestImageRequest → image_made; of a process that is attached
-  watch = 27,           // WatchRequest → run_view
-  create_offered = 23,  // CreateOffered, no answer; only as mail
-  open_offered = 50,    // OpenOffered, no answer; only as mail
-  mail = 31,            // no fields, no answer: there is mail in pages of offers (offer_page.hpp)
-  batch = 17,           // each contained message is handled and answered as if it had come alone
-  // matcher → another matcher of its node
-  fetch_segment = 12,  // → segment, with tag 0
-  // matcher → client
-  welcome = 32,
-  created = 33,
-  opened = 34,
-  segment = 35,
-  plans = 36,
-  done = 37,
-  error = 38,
-  described = 40,
-  disk_freed = 41,
-  image_made = 42,     // with a descriptor
-  file_opened = 44,    // with a descriptor, unless the file is an ordinary one
-  listing = 43,        // Listing
-  run_view = 47,       // RunView
-  offers = 45,         // OffersNotice: may come before any answer; steps will be offered through a page
-  drop_segments = 39,  // notice: may come before any answer; the client unmaps the segments
-  // coordinator → matcher
-  coordinator_hello = 64,  // → ready
-  component_exited = 65,   // no answer
-  shutdown = 67,           // → status (final figures), then the matcher exits
-  watch_query = 68,        // WatchRequest → run_view
-  job_begun = 70,          // no answer
-  job_ended = 71,          // no answer
-  // matcher → coordinator
-  ready = 96,
-  status = 97,
-  event = 98,                // notice: a line for the event log
-  component_may_start = 99,  // after component_exited with `starts_again`
-  file_published = 101,      // notice: → job_ended
-  component_settled = 102    // notice: follows component_exited without `starts_again`
+#define SLUICE_MESSAGE_ROW(number, name) name = number,
+#include "sluice/runtime/messages.def"
 };
 
 /// Messages and parts of messages that the registry itself takes or makes.
