@@ -374,8 +374,8 @@ int main(int argc, char** argv) {
   end_turn();
   if (has_thread) pthread_join(thread, NULL);
 #ifdef MPICH_VERSION
-  // MPICH 4.0.2 over UCX's TCP: two ranks that finalize at once hang there in 1 of 4 plain runs, with rank 1 before rank 0 as
-  // often, and with rank 0 first in none of 40. So the ranks leave in their order.
+  // MPICH 4.0.2 over UCX's TCP: two ranks that finalize at once hang there in 1 of 4 plain runs, with rank 1
+  // before rank 0 as often, and with rank 0 first in none of 40. So the ranks leave in their order.
   usleep(300000 * (unsigned)rank);
 #endif
   MPI_Finalize();
