@@ -61,6 +61,14 @@ SharedFile SealedFiles::open(matcher::StepId step) {
   return opened;
 }
 
+bool SealedFiles::find_facts(matcher::StepId step, struct stat& facts) const noexcept {
+  const auto found = files_.find(step);
+  if (found == files_.end()) return false;
+  if (found->second.open != nullptr) return ::fstat(found->second.open->number(), &facts) == 0;
+  facts = found->second.facts;
+  return true;
+}
+
 SharedFile SealedFiles::erase(matcher::StepId step) noexcept {
   const auto ended = files_.extract(step);
   if (ended.empty()) return nullptr;

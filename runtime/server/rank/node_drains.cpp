@@ -54,6 +54,7 @@ void NodeDrains::start(matcher::StepId step) {
   } catch (const Error& error) {
     return fail(step, error);
   }
+  if (task.file) files_[step] = task.order.path;
   if (task.order.parts == 1)
     return worker_.submit(DrainStage::whole, std::move(tasks_.extract(step).mapped()));
   if (task.order.part == 0) return worker_.submit(DrainStage::make, {task.view, task.order, {}});
@@ -96,6 +97,8 @@ void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainR
     tasks_.at(step).partial = report.partial;
     return send_tables(step);
   }
+  if (const auto file = files_.extract(step); !file.empty() && report.status == NC_NOERR)
+    published_.note_kept(step, file.mapped());
   base_.tree.send_up(Drained{step, report});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <string>
 
 #include "drain_worker.hpp"
 #include "matcher_base.hpp"
@@ -27,7 +28,8 @@ class NodeDrains {
   MatcherBase& base_;
   StepViews& views_;
   PublishedFiles& published_;
-  std::map<matcher::StepId, DrainTask> tasks_;  ///< drains that this matcher takes part in
+  std::map<matcher::StepId, DrainTask> tasks_;    ///< drains that this matcher takes part in
+  std::map<matcher::StepId, std::string> files_;  ///< the paths of those that only copy a file
   DrainWorker worker_;
 };
 

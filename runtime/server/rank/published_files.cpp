@@ -1,5 +1,7 @@
 #include "published_files.hpp"
 
+#include <fcntl.h>
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -9,6 +11,46 @@
 #include "sluice/formats/error.hpp"
 
 namespace sluice::runtime {
+
+namespace {
+
+bool is_same_time(const timespec& a, const timespec& b) noexcept {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/// Whether nobody has replaced or changed the file on disk in between.
+bool is_as_it_was(const struct stat& before, const struct stat& now) noexcept {
+  return before.st_dev == now.st_dev && before.st_ino == now.st_ino && before.st_size == now.st_size &&
+         before.st_mode == now.st_mode && is_same_time(before.st_mtim, now.st_mtim);
+}
+
+}  // namespace
+
+PublishedFiles::~PublishedFiles() {
+  for (const auto& [step, kept] : kept_) update(step, kept);
+}
+
+void PublishedFiles::note_kept(matcher::StepId step, const std::string& path) {
+  Kept kept{path, {}};
+  if (files_.contains(step) && ::stat(path.c_str(), &kept.facts) == 0) kept_[step] = std::move(kept);
+}
+
+/// A file that is no longer there, or that somebody else has changed, stays as it is.
+void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexcept {
+  struct stat wanted {
+  }, now{};
+  if (!files_.find_facts(step, wanted)) return;
+  constexpr mode_t permissions = 0777;
+  const bool has_mode = (wanted.st_mode & permissions) == (kept.facts.st_mode & permissions);
+  const bool has_owner = wanted.st_uid == kept.facts.st_uid && wanted.st_gid == kept.facts.st_gid;
+  const bool has_time = is_same_time(wanted.st_mtim, kept.facts.st_mtim);
+  if (has_mode && has_owner && has_time) return;
+  const FileDescriptor file(::open(kept.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file || ::fstat(file.number(), &now) != 0 || !is_as_it_was(kept.facts, now)) return;
+  if (!has_owner) (void)!::fchown(file.number(), wanted.st_uid, wanted.st_gid);  // as the owner may
+  if (!has_mode) (void)::fchmod(file.number(), wanted.st_mode & permissions);
+  if (!has_time) set_times(file, wanted);
+}
 
 void PublishedFiles::read(const FileRange& range, MemoryReceiver receiver) {
   const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
@@ -46,6 +88,7 @@ bool PublishedFiles::give_image(Client& client, std::uint32_t tag, const ImageRe
 /// The disk may take its time to give back the space.
 void PublishedFiles::erase(matcher::StepId step) {
   if (!files_.contains(step)) return;
+  if (const auto kept = kept_.extract(step); !kept.empty()) update(step, kept.mapped());
   const bool is_on_disk = files_.is_on_disk(step);
   SharedFile ended = files_.erase(step);
   if (is_on_disk) worker_.submit([file = std::move(ended)] {});

@@ -1,6 +1,10 @@
 #pragma once
+#include <sys/stat.h>
+
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "client_connections.hpp"
 #include "disk_worker.hpp"
@@ -16,6 +20,10 @@ class PublishedFiles final : public StepFiles {
  public:
   PublishedFiles(boost::asio::io_context& loop, ClientConnections& clients)
       : clients_(clients), worker_(loop) {}
+  /// Files that are kept get the permissions, owners and times that programs have set since.
+  ~PublishedFiles();
+  PublishedFiles(const PublishedFiles&) = delete;
+  PublishedFiles& operator=(const PublishedFiles&) = delete;
 
   /// Nobody can change the file any more.
   void add(matcher::StepId step, SharedFile file, bool is_on_disk) {
@@ -31,12 +39,23 @@ class PublishedFiles final : public StepFiles {
   void read(const FileRange& range, MemoryReceiver receiver) override;
   /// Answers by `image_made`, if the step was written as a file here, and the client has it open.
   [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
+  /// The step's file is also on disk, at that path: what programs set there later is copied when the step
+  /// ends, because the kernel tells nobody of it.
+  void note_kept(matcher::StepId step, const std::string& path);
   /// The step is no more.
   void erase(matcher::StepId step);
 
  private:
+  /// A file on disk as it was when it had been kept.
+  struct Kept {
+    std::string path;
+    struct stat facts = {};
+  };
+  void update(matcher::StepId step, const Kept& kept) const noexcept;
+
   ClientConnections& clients_;
   SealedFiles files_;
+  std::map<matcher::StepId, Kept> kept_;
   DiskWorker worker_;
 };
 

@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+"""odd.py BUILD CASE: odd workflows of real programs. The writer's script and the reader's run one after the other on disk, and coupled; both must print the same."""
+import os
+import shutil
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import call, clear_directory, expect, finish, start, text
+
+build, case = sys.argv[1:3]
+
+
+def write_scripts(directory, writes, reads):
+    """The reader begins when the writer has ended, as far as it can see: by the last file."""
+    os.makedirs(directory)
+    for name, script in (("w.sh", f"{writes}\necho go > go.dat\n"), ("r.sh", f"cat go.dat > /dev/null\n{reads}\n")):
+        with open(f"{directory}/{name}", "w") as file:
+            file.write(script)
+
+
+def compare(writes, reads, more="", staging="prewarm: 0"):
+    """Whole runs, and what they leave. Returns the run."""
+    for directory in ("disk", "coupled"):
+        write_scripts(directory, writes, reads)
+    with open("coupled/flow.yaml", "w") as flow:
+        flow.write("\n".join([
+            "version: 1", "name: odd", f"staging: {{{staging}}}", "components:", "  w: {command: [bash, -c, 'bash w.sh > w.out 2>&1']}",
+            "  r: {command: [bash, -c, 'bash r.sh > r.out 2>&1']}", "files:", f'  - {{path: "*.dat", writer: w, readers: [r]{more}}}'
+        ]) + "\n")
+    for name in ("w", "r"):
+        call("bash", "-c", f"bash {name}.sh > {name}.out 2>&1", cwd="disk", status=0)
+    done = finish(start(build + "/bin/sluice", "run", "--log-dir", "log", "flow.yaml", cwd="coupled"), 0)
+    for name in ("w.out", "r.out"):
+        on_disk, coupled = text(f"disk/{name}"), text(f"coupled/{name}")
+        expect(on_disk != "", f"{name} is empty, so it shows nothing")
+        expect(on_disk == coupled, f"{name}: on disk\n{on_disk}\ncoupled\n{coupled}")
+    return done
+
+
+def facts(path):
+    found = os.stat(path)
+    return oct(found.st_mode), found.st_uid, found.st_gid, found.st_size
+
+
+def kept_facts():
+    """What programs set after the close (permissions, times, owner) is on the files that are kept, also where they had been kept before that."""
+    compare(
+        "echo a > early.dat; sleep 1; chmod 600 early.dat; touch -d 2001-01-01 early.dat\n"
+        "echo b > late.dat; chmod 751 late.dat; touch -d 2002-02-02 late.dat\n"
+        "echo c > s.txt; install -m 750 s.txt tool.dat; cp -p late.dat copy.dat\n"
+        "echo d > group.dat; sleep 1; chgrp $(id -G | tr ' ' '\\n' | tail -1) group.dat\n"
+        "echo e > moved.dat; sleep 1; mv moved.dat end.dat; chmod 640 end.dat; stat -c '%n %a' *.dat", "stat -c '%n %a' *.dat", ", keep: true")
+    for name in ("early", "late", "tool", "copy", "group", "end"):
+        expect(facts(f"disk/{name}.dat") == facts(f"coupled/{name}.dat"), f"{name}.dat: on disk {facts(f'disk/{name}.dat')}, kept {facts(f'coupled/{name}.dat')}")
+    for name in ("early", "late", "copy"):
+        expect(os.stat(f"disk/{name}.dat").st_mtime == os.stat(f"coupled/{name}.dat").st_mtime, f"the time of {name}.dat")
+
+
+def kept_and_changed():
+    """A kept file that somebody else has changed meanwhile stays as it is."""
+    compare("echo a > a.dat; sleep 1; echo told > told.txt; env -u LD_PRELOAD sh -c 'test ! -e a.dat || echo other > a.dat'; chmod 600 a.dat; cat told.txt", "cat told.txt", ", keep: true")
+    expect(text("coupled/a.dat") == "other\n" and os.stat("coupled/a.dat").st_mode & 0o777 == 0o644, "the file of another program was changed")
+
+
+clear_directory()
+globals()[case]()
