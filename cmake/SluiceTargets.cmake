@@ -34,6 +34,9 @@ add_library(sluice_mpi INTERFACE)
 target_link_libraries(sluice_mpi INTERFACE MPI::MPI_C)
 target_compile_definitions(sluice_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 include(SluiceMpich)  # sluice_mpich, where there is MPICH
+# What stands for MPI in processes that have none.
+add_library(sluice_one_process INTERFACE)
+target_include_directories(sluice_one_process SYSTEM INTERFACE ${CMAKE_SOURCE_DIR}/api/one_process/mpi)
 
 # Headers of the standard library, compiled once: they take more than a third of the compile time of most
 # sources. Off with sanitizers and clang: those builds show that each source includes the headers that it
@@ -81,7 +84,8 @@ endfunction()
 # sluice_room(FOLDER ROOM SOURCES a.cpp … [ROOMS below …] [LINK sluice::other …] [EACH_MPI]): builds a
 # subfolder of the calling CMakeLists.txt's folder as static library sluice::FOLDER_ROOM. Its headers for other
 # folders are in ROOM/include. All other headers are for rooms that name this one. EACH_MPI: the room calls MPI
-# and is built for each MPI: for Open MPI under its own name, for MPICH as sluice::FOLDER_mpich_ROOM.
+# and is built for each MPI: for Open MPI under its own name, for MPICH as sluice::FOLDER_mpich_ROOM, for
+# processes without MPI as sluice::FOLDER_one_process_ROOM.
 function(sluice_room folder room)
   cmake_parse_arguments(ARG "EACH_MPI" "" "SOURCES;ROOMS;LINK" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${room}/)
@@ -92,6 +96,9 @@ function(sluice_room folder room)
       string(REPLACE "/" "_" name ${folder}_mpich_${room})
       set_target_properties(sluice_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     endif()
+    sluice_room_library(${folder}_one_process ${folder} ${room} sluice_one_process)
+    string(REPLACE "/" "_" name ${folder}_one_process_${room})
+    set_target_properties(sluice_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   else()
     sluice_room_library(${folder} ${folder} ${room} "")
   endif()
@@ -117,10 +124,11 @@ function(sluice_room_library family folder room mpi)
   set_property(GLOBAL APPEND PROPERTY sluice_rooms_of_${family} ${name})
 endfunction()
 
-# sluice_folder(FOLDER): joins all rooms of a folder as sluice::FOLDER; those for MPICH as sluice::FOLDER_mpich.
+# sluice_folder(FOLDER): joins all rooms of a folder as sluice::FOLDER; those for MPICH as sluice::FOLDER_mpich,
+# and so on.
 function(sluice_folder folder)
   set_property(GLOBAL APPEND PROPERTY sluice_room_directories_of_${folder} ${CMAKE_CURRENT_SOURCE_DIR})
-  foreach(family ${folder} ${folder}_mpich)
+  foreach(family ${folder} ${folder}_mpich ${folder}_one_process)
     get_property(rooms GLOBAL PROPERTY sluice_rooms_of_${family})
     if(NOT rooms)
       continue()

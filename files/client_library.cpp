@@ -31,8 +31,16 @@ bool uses_mpi() noexcept {
   return inquire != nullptr && inquire(&is_initialized) == 0 && is_initialized != 0;
 }
 
+namespace {
+/// Without MPI, a process has a client library for what it opens by netCDF.
+bool has_library_for_netcdf() noexcept {
+  const auto serves = function_named<int (*)()>("sluice_serves_netcdf");
+  return serves != nullptr && serves() != 0;
+}
+}  // namespace
+
 bool is_in_pnetcdf() noexcept {
-  if (!uses_mpi()) return false;
+  if (!uses_mpi() && !has_library_for_netcdf()) return false;
   const auto find = function_named<Finder>("sluice_find_file");
   return find != nullptr &&
          find("", nullptr, 0, static_cast<int>(runtime::FindPurpose::probe)) == runtime::is_ordinary;

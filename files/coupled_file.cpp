@@ -123,7 +123,7 @@ CoupledFile find_in_stream(ProcessSession& process, const runtime::RuleMatch& ma
 
 CoupledFile find(int directory, const char* path, const void* site) {
   const std::string whole = whole_path(directory, path);
-  if (whole.empty()) return {};
+  if (whole.empty() || (!uses_mpi() && is_in_pnetcdf())) return {};
   ProcessSession& process = process_state();
   const runtime::ClientEnvironment& environment = process.session.environment();
   const bool has_streams =

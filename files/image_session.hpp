@@ -68,6 +68,7 @@ class ImageSession {
   explicit ImageSession(runtime::ClientEnvironment environment);
 
   [[nodiscard]] const runtime::ClientEnvironment& environment() const noexcept { return environment_; }
+  [[nodiscard]] std::uint64_t process_token() const noexcept { return process_token_; }
 
   /// Waits until the file is published. Throws Error: NC_ENOENT when it can never come.
   [[nodiscard]] FoundImage find(const runtime::RuleMatch& match);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "process_session.hpp"
 #include "sluice/files/path_filter.hpp"
 
 namespace sluice::files {
@@ -231,3 +232,13 @@ ImageLink::ImageLink(const CoupledFile& image) noexcept {
 }
 
 }  // namespace sluice::files
+
+/// The number by which this process says at the matcher who it is. The client library for processes without
+/// MPI says the same; 0: it has to take one of its own.
+extern "C" SLUICE_EXPORT std::uint64_t sluice_process_token() {
+  try {
+    return sluice::files::process_session().process_token();
+  } catch (const std::exception&) {
+    return 0;
+  }
+}

@@ -1,5 +1,9 @@
 #include "coupled_group.hpp"
 
+#ifdef SLUICE_ONE_PROCESS
+#include <dlfcn.h>
+#endif
+
 #include <array>
 #include <filesystem>
 #include <mutex>
@@ -15,6 +19,17 @@ struct Holder {
   std::mutex mutex;
   std::shared_ptr<runtime::Session> session;
 };
+
+/// Without MPI, the library for files has a session of its own in this process; both are one process of the
+/// run.
+std::uint64_t token_of_process() {
+#ifdef SLUICE_ONE_PROCESS
+  if (void* const function = ::dlsym(RTLD_DEFAULT, "sluice_process_token"); function != nullptr)
+    return reinterpret_cast<std::uint64_t (*)()>(function)();
+#endif
+  return 0;
+}
+
 }  // namespace
 
 std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironment& environment) {
@@ -23,7 +38,7 @@ std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironme
   static Holder& holder = *new Holder;
   const std::lock_guard lock(holder.mutex);
   if (holder.session == nullptr || holder.session->is_forked_child()) {
-    holder.session = std::make_shared<runtime::Session>(environment);
+    holder.session = std::make_shared<runtime::Session>(environment, token_of_process());
   }
   return holder.session;
 }

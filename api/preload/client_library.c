@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLUICE_EXPORT __attribute__((visibility("default")))
+
 /// Only an MPI library itself defines this function; tools that watch a program define MPI_Init alone.
 static const char* const mpi_function = "PMPI_Init";
 static const char* const library_of_open_mpi = "libsluice_pnetcdf.so";
 static const char* const library_of_mpich = "libsluice_pnetcdf_mpich.so";
+static const char* const library_without_mpi = "libsluice_netcdf.so";
 
 enum { most_candidates = 16 };
 
@@ -103,5 +106,32 @@ void* sluice_open_client_library(const char** problem) {
     const char* const reason = dlerror();
     snprintf(text, sizeof text, "%s cannot be loaded: %s", path, reason == NULL ? "unknown reason" : reason);
   }
+  return library;
+}
+
+static int is_mpi_initialized(void) {
+  int (*const inquire)(int*) = (int (*)(int*))dlsym(RTLD_DEFAULT, "MPI_Initialized");
+  int (*const inquire_end)(int*) = (int (*)(int*))dlsym(RTLD_DEFAULT, "MPI_Finalized");
+  int is_initialized = 0, is_finalized = 0;
+  if (inquire == NULL || inquire(&is_initialized) != 0) return 0;
+  if (inquire_end != NULL) inquire_end(&is_finalized);
+  return is_initialized && !is_finalized;
+}
+
+static char serves_without_mpi;
+
+SLUICE_EXPORT int sluice_serves_netcdf(void) {
+  return __atomic_load_n(&serves_without_mpi, __ATOMIC_RELAXED);
+}
+
+void* sluice_open_netcdf_library(void) {
+  const char* problem = "";
+  char path[PATH_MAX];
+  if (is_mpi_initialized()) return sluice_open_client_library(&problem);
+  if (!find_beside(library_without_mpi, path)) return NULL;
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == NULL) return NULL;
+  sluice_use_for_files(library);
+  __atomic_store_n(&serves_without_mpi, 1, __ATOMIC_RELAXED);
   return library;
 }

@@ -92,10 +92,10 @@ class Session::Lease {
   std::unique_ptr<Connection> connection_;
 };
 
-Session::Session(const ClientEnvironment& environment)
+Session::Session(const ClientEnvironment& environment, std::uint64_t process_token)
     : socket_path_(environment.socket_path),
       component_(environment.component),
-      process_token_(random_number()),
+      process_token_(process_token != 0 ? process_token : random_number()),
       copy_threads_(static_cast<int>(environment.copy_threads)) {}
 
 Session::~Session() = default;

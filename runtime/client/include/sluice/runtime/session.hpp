@@ -37,7 +37,8 @@ namespace sluice::runtime {
 /// Nothing was sent then, or everything was received, so the next call finds the session unchanged.
 class Session : public SegmentSource {
  public:
-  explicit Session(const ClientEnvironment& environment);
+  /// `process_token`: that of the process's other connections, which make one process with these; 0: none.
+  explicit Session(const ClientEnvironment& environment, std::uint64_t process_token = 0);
   ~Session() override;
 
   /// Makes a connection unless there is one.

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "program_library.hpp"
+
+namespace sluice::api::netcdf {
+
+/// A dataset that a program has open by netCDF, and that is coupled by hyperslabs.
+///
+/// All that is defined goes to two places: to the coupled dataset, which readers get; and to the *shadow*, a
+/// dataset of the program's netCDF in memory, without data. The shadow answers inquiries and makes the
+/// checks, so rules and errors of definitions are netCDF's own.
+struct CarriedDataset {
+  ProgramLibrary library;
+  std::string path;  ///< as the program wrote it
+  int mode = 0;      ///< the program's flags
+  bool is_created = false;
+  int shadow = -1;   ///< id at the program's netCDF
+  int coupled = -1;  ///< id at api/dataset
+  bool in_define_mode = false;
+  std::vector<std::byte> header = {};  ///< a reader's shadow is opened from these bytes
+
+  /// Calls a function of the program's netCDF for the shadow.
+  template <class... Parameters>
+  int ask(const char* name, Parameters... parameters) const noexcept {
+    return library.call<int, Parameters...>(name, shadow, parameters...);
+  }
+};
+
+/// The dataset of an id that the program's netCDF has given out; null: it is not carried.
+[[nodiscard]] CarriedDataset* find_carried(int ncid) noexcept;
+/// Keeps the dataset until remove_carried().
+void add_carried(int ncid, std::unique_ptr<CarriedDataset> dataset);
+void remove_carried(int ncid) noexcept;
+
+}  // namespace sluice::api::netcdf

@@ -1,0 +1,244 @@
+#include "finding.hpp"
+
+#include <mpi.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "carried_calls.hpp"
+#include "coupled_group.hpp"
+#include "dataset_table.hpp"
+#include "functions.hpp"
+#include "guard.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/runtime/file_reading.hpp"
+#include "sluice/runtime/packet_socket.hpp"
+#include "sluice/runtime/rules.hpp"
+
+namespace sluice::api::netcdf {
+
+namespace {
+
+/// Nobody has a file of that name. The shadow never has one, either: it is in memory.
+constexpr const char* shadow_name = "/proc/self/sluice-has-no-such-file.nc";
+
+/// What the program's netCDF calls back for: it hands the table's functions nothing but a path and an id.
+thread_local std::unique_ptr<CarriedDataset> dataset_to_come;
+
+/// The definitions of a reader's step, as a CDF file without data. netCDF reads headers in pieces, and
+/// refuses memory that ends inside one.
+std::vector<std::byte> header_of(int coupled) {
+  constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+  const DatasetUse dataset(coupled);
+  formats::Header header = dataset->header;
+  (void)formats::compute_layout(header, {}, nullptr);
+  auto bytes = formats::encode_header(header);
+  bytes.resize(bytes.size() + piece_bytes);
+  return bytes;
+}
+
+int make_shadow(CarriedDataset& dataset) {
+  if (dataset.is_created) {
+    const int flags = (dataset.mode & (mode::offset64 | mode::data64)) | mode::diskless;
+    return dataset.library.call("nc_create", shadow_name, flags, &dataset.shadow);
+  }
+  dataset.header = header_of(dataset.coupled);
+  return dataset.library.call("nc_open_mem", shadow_name, 0, dataset.header.size(),
+                              static_cast<void*>(dataset.header.data()), &dataset.shadow);
+}
+
+/// netCDF asks for the format's create or open, within the program's.
+int take_dataset(int ncid) {
+  if (dataset_to_come == nullptr) return NC_EINVAL;  // the program uses the format by itself
+  return guard([&] {
+    const int status = make_shadow(*dataset_to_come);
+    if (status == 0) add_carried(ncid, std::move(dataset_to_come));
+    return status;
+  });
+}
+
+int create(const char*, int, std::size_t, int, std::size_t*, void*, const DispatchTable*, int ncid) {
+  return take_dataset(ncid);
+}
+
+int open(const char*, int, int, std::size_t*, void*, const DispatchTable*, int ncid) {
+  return take_dataset(ncid);
+}
+
+DispatchTable& table() {
+  static DispatchTable table = [] {
+    DispatchTable made{};
+    made.create = create;
+    made.open = open;
+    add_definitions(made);
+    add_data_calls(made);
+    add_inquiries(made);
+    return made;
+  }();
+  return table;
+}
+
+/// The flag of the format under which the program's netCDF knows the table; 0: it cannot, because its version
+/// is another one, or another format has taken both places. There is one table, for the first library that
+/// has it.
+int register_format(const ProgramLibrary& library) {
+  static std::mutex mutex;
+  static void* registered_at = nullptr;
+  static int flag = 0;
+  const std::lock_guard lock(mutex);
+  auto* const owner = reinterpret_cast<void*>(library.find<int()>("nc_def_user_format"));
+  if (owner == nullptr) return 0;
+  if (registered_at != nullptr) return registered_at == owner ? flag : 0;
+  constexpr std::array<int, 2> flags{mode::user_format_1, mode::user_format_0};
+  for (const int each : flags) {
+    DispatchTable* taken = nullptr;
+    std::array<char, 64> magic{};
+    if (library.call("nc_inq_user_format", each, &taken, magic.data()) == 0 && taken != nullptr) continue;
+    for (const int version : {5, 4, 3}) {
+      table().model = each == mode::user_format_0 ? 8 : 9;  // NC_FORMATX_UDF0, NC_FORMATX_UDF1
+      table().version = version;
+      if (library.call("nc_def_user_format", each, &table(), static_cast<char*>(nullptr)) != 0) continue;
+      registered_at = owner;
+      return flag = each;
+    }
+  }
+  return 0;
+}
+
+/// While this object lives, the default format of the program's netCDF is the classic one. With another one,
+/// it would be mixed with the user-defined one.
+class ClassicByDefault {
+ public:
+  explicit ClassicByDefault(const ProgramLibrary& library) noexcept : library_(library) {
+    if (library_.call("nc_set_default_format", classic, &before_) != 0) before_ = classic;
+  }
+  ~ClassicByDefault() {
+    int ignored = 0;
+    (void)library_.call("nc_set_default_format", before_, &ignored);
+  }
+  ClassicByDefault(const ClassicByDefault&) = delete;
+  ClassicByDefault& operator=(const ClassicByDefault&) = delete;
+
+  /// The program's flags of a create, with those of its default format if it has not named any.
+  [[nodiscard]] int whole_mode(int asked) const noexcept {
+    constexpr int formats = mode::netcdf4 | mode::offset64 | mode::data64;
+    if ((asked & formats) != 0 || before_ == classic) return asked;
+    if (before_ == with_64bit_offset) return asked | mode::offset64;
+    return asked | (before_ == with_64bit_data ? mode::data64 : mode::netcdf4);
+  }
+
+ private:
+  static constexpr int classic = 1, with_64bit_offset = 2, with_64bit_data = 5;  // NC_FORMAT_*
+  const ProgramLibrary library_;
+  int before_ = classic;
+};
+
+bool is_in_memory(const runtime::RuleMatch& match) {
+  return match.rule.through == matcher::Through::memory ||
+         match.rule.through == matcher::Through::burst_buffer;
+}
+
+/// Whether the call is about a dataset that goes by hyperslabs: what is of the classic model, and written
+/// from its beginning or read.
+bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
+  constexpr int by_bytes = mode::netcdf4 | mode::diskless | mode::mmap | mode::in_memory | mode::parallel |
+                           mode::user_format_0 | mode::user_format_1;
+  if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return false;
+  const bool creates = call.kind == sluice_netcdf_create;
+  if (!creates && (whole_mode & mode::write) != 0) return false;
+  const auto environment = runtime::read_client_environment();
+  if (!environment.is_coupled()) return false;
+  const auto match = runtime::find_rule(environment, call.path);
+  if (!match || !is_in_memory(*match)) return false;
+  if (creates) return match->rule.writes;
+  return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
+}
+
+int open_coupled(const sluice_netcdf_call& call, int whole_mode, int* coupled) {
+  const int flags = whole_mode & (mode::noclobber | mode::offset64 | mode::data64);
+  return guard([&] {
+    return call.kind == sluice_netcdf_create
+               ? ncmpi::create(MPI_COMM_SELF, call.path, flags, MPI_INFO_NULL, coupled)
+               : ncmpi::open(MPI_COMM_SELF, call.path, 0, MPI_INFO_NULL, coupled);
+  });
+}
+
+/// netCDF looks at the first bytes of each file that it opens, also where the format is known.
+class ReadableFile {
+ public:
+  ReadableFile() : file_(::memfd_create("sluice-netcdf", MFD_CLOEXEC)) {
+    const std::array<char, 32> empty{'C', 'D', 'F', '\1'};
+    if (!file_ || ::write(file_.number(), empty.data(), empty.size()) != static_cast<ssize_t>(empty.size()))
+      throw Error(NC_EFILE, "no memory, or no descriptor, for a dataset of netCDF");
+    path_ = "/proc/self/fd/" + std::to_string(file_.number());
+  }
+  [[nodiscard]] const char* path() const noexcept { return path_.c_str(); }
+
+ private:
+  runtime::FileDescriptor file_;
+  std::string path_;
+};
+
+/// The program's netCDF gives out an id for the dataset, by our format.
+int hand_over(const sluice_netcdf_call& call, int format_flag, std::unique_ptr<CarriedDataset> dataset) {
+  const ProgramLibrary library(call.library);
+  const ReadableFile file;
+  dataset_to_come = std::move(dataset);
+  const int status = call.kind == sluice_netcdf_create
+                         ? library.call("nc_create", file.path(), format_flag, call.ncid)
+                         : library.call("nc_open", file.path(), format_flag, call.ncid);
+  if (dataset_to_come != nullptr) {  // nobody has taken it
+    const int coupled = dataset_to_come->coupled;
+    const bool is_created = dataset_to_come->is_created;
+    dataset_to_come.reset();
+    (void)guard([&] { return is_created ? ncmpi::abort(coupled) : ncmpi::close(coupled); });
+  }
+  return status;
+}
+
+int find_by_path(const sluice_netcdf_call& call) {
+  const ProgramLibrary library(call.library);
+  const bool creates = call.kind == sluice_netcdf_create;
+  const ClassicByDefault classic(library);
+  const int mode = creates ? classic.whole_mode(call.mode) : call.mode;
+  if (!is_carried(call, mode)) return sluice_netcdf_is_ordinary;
+  const int flag = register_format(library);
+  if (flag == 0) {
+    process_session(runtime::read_client_environment())
+        ->complain({runtime::OrdinaryFile::no_rule,
+                    "its netCDF cannot be coupled by hyperslabs: " + std::string(call.path) +
+                        " goes by its bytes (versions 4.8 and 4.9 can, one library for each process)"});
+    return sluice_netcdf_is_ordinary;
+  }
+  int coupled = -1;
+  const int status = open_coupled(call, mode, &coupled);
+  // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer.
+  if (status != 0) return creates ? status : sluice_netcdf_is_ordinary;
+  auto dataset = std::make_unique<CarriedDataset>(CarriedDataset{library, call.path});
+  dataset->mode = mode;
+  dataset->is_created = creates;
+  dataset->in_define_mode = creates;
+  dataset->coupled = coupled;
+  return hand_over(call, flag, std::move(dataset));
+}
+
+int tell_path(const sluice_netcdf_call& call) {
+  const CarriedDataset* const dataset = find_carried(*call.ncid);
+  if (dataset == nullptr) return sluice_netcdf_is_ordinary;
+  if (call.length != nullptr) *call.length = dataset->path.size();
+  if (call.text != nullptr) std::strcpy(call.text, dataset->path.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int find_dataset_of_program(const sluice_netcdf_call& call) noexcept {
+  return guard([&] { return call.kind == sluice_netcdf_path ? tell_path(call) : find_by_path(call); });
+}
+
+}  // namespace sluice::api::netcdf

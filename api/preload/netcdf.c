@@ -1,0 +1,123 @@
+/* The functions of netCDF-C by which programs find datasets. Without SLUICE_NETCDF=hyperslabs, and for
+   datasets that are not coupled, the program's own netCDF is called, which nothing here is linked with. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_library.h"
+#include "netcdf_calls.h"
+
+#define SLUICE_EXPORT __attribute__((visibility("default")))
+
+enum { is_not_there = -128 }; /* NC_ENOTBUILT: the program has no netCDF */
+
+typedef void (*function)(void);
+typedef int (*finder)(const struct sluice_netcdf_call*);
+
+/* The netCDF library that a call of this thread has gone to. netCDF calls itself by the names of its
+   functions, so such calls come here again: they go on to the same library. */
+static __thread void* library_in_use;
+
+/* The function of that name that the calling code would have without this library: in what the caller is
+   linked with, which need not be visible to others (an extension of an interpreter); else in what comes next.
+   Sets *library to where the other functions are, or to NULL. */
+static function function_of_caller(const void* caller, const char* name, const void* own, void** library) {
+  Dl_info place;
+  *library = library_in_use;
+  if (*library == NULL && dladdr(caller, &place) != 0)
+    *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (*library != NULL) {
+    function const found = (function)dlsym(*library, name);
+    if (found != NULL && (const void*)found != own) return found;
+  }
+  *library = NULL;
+  function const next = (function)dlsym(RTLD_NEXT, name);
+  if (next != NULL && dladdr((const void*)next, &place) != 0)
+    *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  return next;
+}
+
+static int is_wanted(void) {
+  static int known = -1; /* all threads find the same */
+  int wanted = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (wanted >= 0) return wanted;
+  const char* const setting = getenv("SLUICE_NETCDF");
+  wanted = setting != NULL && strcmp(setting, "hyperslabs") == 0 && getenv("SLUICE_SOCKET") != NULL;
+  __atomic_store_n(&known, wanted, __ATOMIC_RELAXED);
+  return wanted;
+}
+
+static finder known_finder;
+
+/* Loading the client library costs milliseconds, so it is done when a path needs it. */
+static finder client(void) {
+  finder found = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
+  if (found != NULL) return found;
+  void* const library = sluice_open_netcdf_library();
+  if (library == NULL) return NULL;
+  found = (finder)dlsym(library, "sluice_netcdf");
+  __atomic_store_n(&known_finder, found, __ATOMIC_RELEASE);
+  return found;
+}
+
+static int ask(struct sluice_netcdf_call* call) {
+  const finder find = client();
+  if (find == NULL) return sluice_netcdf_is_ordinary;
+  library_in_use = call->library;
+  const int status = find(call);
+  library_in_use = NULL;
+  return status;
+}
+
+/* Sets `real`, the program's own function of the name, and `library`, where its other functions are. */
+#define SLUICE_FIND_REAL(name)                                                                             \
+  void* library;                                                                                           \
+  __typeof__(&name) const real = (__typeof__(&name))function_of_caller(__builtin_return_address(0), #name, \
+                                                                       (const void*)&name, &library)
+
+static int found_coupled(enum sluice_netcdf_kind kind, void* library, const char* path, int mode, int* ncid,
+                         int* status) {
+  if (library_in_use != NULL || library == NULL || !is_wanted()) return 0;
+  struct sluice_netcdf_call call = {kind, library, path, mode, ncid, NULL, NULL};
+  *status = ask(&call);
+  return *status != sluice_netcdf_is_ordinary;
+}
+
+/* One call: coupled, or as the program's own netCDF does it. */
+#define SLUICE_FIND(name, kind, ...)                                              \
+  SLUICE_FIND_REAL(name);                                                         \
+  int status;                                                                     \
+  void* const before = library_in_use;                                            \
+  const int is_coupled = found_coupled(kind, library, path, mode, ncid, &status); \
+  if (!is_coupled) {                                                              \
+    library_in_use = library;                                                     \
+    status = real == NULL ? is_not_there : real(__VA_ARGS__);                     \
+    library_in_use = before;                                                      \
+  }                                                                               \
+  return status
+
+SLUICE_EXPORT int nc_create(const char* path, int mode, int* ncid) {
+  SLUICE_FIND(nc_create, sluice_netcdf_create, path, mode, ncid);
+}
+
+SLUICE_EXPORT int nc__create(const char* path, int mode, size_t size, size_t* buffer, int* ncid) {
+  SLUICE_FIND(nc__create, sluice_netcdf_create, path, mode, size, buffer, ncid);
+}
+
+SLUICE_EXPORT int nc_open(const char* path, int mode, int* ncid) {
+  SLUICE_FIND(nc_open, sluice_netcdf_open, path, mode, ncid);
+}
+
+SLUICE_EXPORT int nc__open(const char* path, int mode, size_t* buffer, int* ncid) {
+  SLUICE_FIND(nc__open, sluice_netcdf_open, path, mode, buffer, ncid);
+}
+
+SLUICE_EXPORT int nc_inq_path(int ncid, size_t* length, char* path) {
+  SLUICE_FIND_REAL(nc_inq_path);
+  const finder find = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
+  struct sluice_netcdf_call call = {sluice_netcdf_path, library, NULL, 0, &ncid, length, path};
+  const int status = find == NULL ? sluice_netcdf_is_ordinary : find(&call);
+  if (status != sluice_netcdf_is_ordinary) return status;
+  return real == NULL ? is_not_there : real(ncid, length, path);
+}

@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+"""netcdf.py BUILD COUPLE CALLS CASE: programs of netCDF's own interface with SLUICE_NETCDF=hyperslabs do what they do on disk, and couple with others."""
+import os
+import subprocess
+import sys
+
+sys.path.append(os.path.dirname(sys.path[0]))
+import harness
+from harness import clear_directory, expect, finish, text
+
+build, couple, calls, case = sys.argv[1:5]
+PYTHON = "/usr/bin/python3"
+ON = "environment: {SLUICE_NETCDF: hyperslabs}"
+
+
+def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, writer_key=ON, reader_key=ON):
+    """Two scripts for the shell, or `writer` and `reader`: commands with their ranks."""
+    for name, lines in (("writer.sh", writes), ("reader.sh", reads)):
+        with open(name, "w") as file:
+            file.write("set -e\n" + lines + "\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write("\n".join([
+            "version: 1", "name: test", "staging: {prewarm: 0}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
+            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: [reader]{more}}}'
+        ]) + "\n")
+
+
+def run(status=0, **options):
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml", **options), status)
+
+
+def script(name, lines):
+    with open(name, "w") as file:
+        file.write(lines)
+    return f"{PYTHON} {name}"
+
+
+def same_lines(own, on_disk, what):
+    mine, theirs = text(own).splitlines(), text(on_disk).splitlines()
+    for i, (line, other) in enumerate(zip(mine, theirs)):
+        expect(line == other, f"{what}, line {i + 1}: {line}, and on disk: {other}; before: {theirs[max(0, i - 3):i]}")
+    expect(len(mine) == len(theirs), f"{what}: {len(mine)} lines, and on disk {len(theirs)}")
+
+
+def calls_case(*seeds):
+    """Right and wrong calls of netCDF-C in a random order return and give the same as on disk, to the writer and to the reader."""
+    os.makedirs("disk")
+    for seed in seeds:
+        for kind in ("write", "read"):
+            with open(f"disk/{kind}.{seed}", "w") as out:
+                subprocess.run([calls, kind, f"calls{seed}.nc", str(seed)], stdout=out, cwd="disk", check=True)
+    lines = {kind: "\n".join(f"{calls} {kind} calls{seed}.nc {seed} > {kind}.{seed}" for seed in seeds) for kind in ("write", "read")}
+    write_flow(lines["write"], lines["read"])
+    run()
+    for seed in seeds:
+        for kind in ("write", "read"):
+            same_lines(f"{kind}.{seed}", f"disk/{kind}.{seed}", f"{kind} of seed {seed}")
+        expect(not os.path.exists(f"calls{seed}.nc"), "a coupled file is on disk")
+
+
+def cdl(name, length):
+    """A file as couple.c reads it, as text for ncgen."""
+    seed = 0.0
+    for letter in name:
+        seed = seed * 3 + ord(letter)
+    values = ", ".join(repr(seed + i / 4) for i in range(length))
+    with open(name + ".cdl", "w") as file:
+        file.write(f"netcdf a {{dimensions: x = {length}; t = UNLIMITED; variables: double v(x); short r(t, x); data: v = {values}; r = {', '.join(['1'] * 3 * length)};}}")
+    return name + ".cdl"
+
+
+def to_pnetcdf():
+    """What ncgen writes by netCDF is read by a PnetCDF program on four ranks."""
+    kinds = {"one.nc": "classic", "two.nc": "64-bit-offset", "five.nc": "64-bit-data"}
+    lines = [f"ncgen -k {kind} -o {name} {cdl(name, 1001)}" for name, kind in kinds.items()]
+    reads = " ".join(f"read {name} 1001 whole {name} 1001 halve {name} 1001" for name in kinds)
+    write_flow("\n".join(lines), "", reader=f"{couple} {reads}, ranks: 4")
+    run()
+
+
+WRITE = """
+import netCDF4, numpy
+d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_64BIT_DATA')
+d.title = 'a title'; d.numbers = numpy.arange(5, dtype='i2')
+d.createDimension('t', None); d.createDimension('x', 7)
+v = d.createVariable('temperature', 'f4', ('t', 'x'), fill_value=-5); v.units = 'K'
+w = d.createVariable('number', 'i4', ('x',)); w[:] = numpy.arange(7) * 3
+for i in range(4): v[i, :] = numpy.arange(7) + 10 * i
+v[5, 2:5] = 99
+assert v[2, 3] == 23 and v.shape == (6, 7), v.shape
+w[::2] = -1
+d.close()
+"""
+READ = """
+import netCDF4, numpy, xarray
+d = netCDF4.Dataset('a.nc')
+v = d['temperature']
+assert d.data_model == 'NETCDF3_64BIT_DATA' and d.filepath() == 'a.nc', (d.data_model, d.filepath())
+assert d.title == 'a title' and v.units == 'K' and v.shape == (6, 7) and len(d.dimensions['t']) == 6
+assert v[:, 2].tolist() == [2, 12, 22, 32, None, 99], v[:, 2]
+assert v[3, ::3].tolist() == [30, 33, 36] and v[5].mask.tolist() == [True] * 2 + [False] * 3 + [True] * 2
+assert d['number'][:].tolist() == [-1, 3, -1, 9, -1, 15, -1]
+d.close()
+s = xarray.open_dataset('a.nc')
+assert float(s.temperature[1].sum()) == 91 and int(s.number[1]) == 3, s
+"""
+
+
+def python_pairs():
+    """Python's netCDF4 writes; netCDF4, xarray, ncdump and ncks read by hyperslabs, and netCDF4 by the bytes of the image, all the same."""
+    tools = "ncdump a.nc > dump\nncks -v number a.nc out.txt && ncdump -v number out.txt > ks"
+    direct = "mkdir -p direct"
+    os.makedirs("direct")
+    harness.call(PYTHON, "-c", WRITE, cwd="direct", status=0)
+    harness.call("sh", "-c", tools, cwd="direct", status=0)
+    del direct
+    write_flow(script("write.py", WRITE), script("read.py", READ) + "\n" + tools)
+    run()
+    expect(text("dump") == text("direct/dump"), "what ncdump says")
+    expect(text("ks").split("data:")[1] == text("direct/ks").split("data:")[1], "what ncks copies")
+    write_flow(script("write.py", WRITE), script("read.py", READ), reader_key="environment: {SLUICE_NETCDF: bytes}")
+    run()
+    write_flow(script("write.py", WRITE), script("read.py", READ), writer_key="environment: {SLUICE_NETCDF: bytes}")
+    run()
+
+
+FORTRAN = """
+program model
+  use netcdf
+  implicit none
+  integer :: id, x, t, v, i
+  call ok(nf90_create('a.nc', nf90_clobber, id))
+  call ok(nf90_def_dim(id, 'x', 3, x))
+  call ok(nf90_def_dim(id, 't', nf90_unlimited, t))
+  call ok(nf90_def_var(id, 'v', nf90_double, (/ x, t /), v))
+  call ok(nf90_put_att(id, v, 'units', 'm'))
+  call ok(nf90_enddef(id))
+  do i = 1, 4
+    call ok(nf90_put_var(id, v, (/ 1d0, 2d0, 3d0 /) * i, start=(/ 1, i /), count=(/ 3, 1 /)))
+    call ok(nf90_sync(id))
+  end do
+  call ok(nf90_close(id))
+contains
+  subroutine ok(status)
+    integer, intent(in) :: status
+    if (status /= nf90_noerr) then
+      print *, trim(nf90_strerror(status))
+      stop 1
+    end if
+  end subroutine
+end program
+"""
+
+
+def fortran():
+    """A netCDF-Fortran model writes, and ncdump gives what it gives of its file on disk."""
+    with open("model.f90", "w") as file:
+        file.write(FORTRAN)
+    harness.call("gfortran", "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)
+    harness.call("sh", "-c", "mkdir direct && cd direct && ../model && ncdump a.nc > dump", status=0)
+    write_flow("./model", "ncdump a.nc > dump")
+    run()
+    expect(text("dump") == text("direct/dump"), "what ncdump says")
+
+
+LIVE_WRITE = """
+import netCDF4, os, time
+d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_CLASSIC')
+d.createDimension('t', None); d.createDimension('x', 3)
+v = d.createVariable('v', 'f8', ('t', 'x'))
+for i in range(3):
+    v[i, :] = i + 1
+    d.sync()
+    while not os.path.exists(f'seen{i}'): time.sleep(0.01)
+d.close()
+"""
+LIVE_READ = """
+import netCDF4, time
+d = netCDF4.Dataset('a.nc')
+for i in range(3):
+    while len(d.dimensions['t']) <= i:
+        d.sync()
+        time.sleep(0.01)
+    assert d['v'][i].tolist() == [i + 1.0] * 3, d['v'][:]
+    other = netCDF4.Dataset('a.nc'); assert len(other.dimensions['t']) == i + 1; other.close()
+    open(f'seen{i}', 'w').close()
+d.close()
+"""
+
+
+def live():
+    """With publish: sync a reader that has the file open sees each record that the writer has synced, while the writer waits for it."""
+    write_flow(script("write.py", LIVE_WRITE), script("read.py", LIVE_READ), more=", publish: sync")
+    run()
+
+
+def from_pnetcdf():
+    """Steps of a PnetCDF program on two ranks are read by Python, by hyperslabs."""
+    read = script("read.py", "import netCDF4\nd = netCDF4.Dataset('a.nc')\nv = d['v'][:]\nassert d['v'].shape == (501,) and (v[1:] - v[:-1] == 0.25).all(), v\nassert d['v'][10:100:9].tolist() == v[10:100:9].tolist()\n")
+    write_flow("", read, writer=f"{couple} write a.nc 501, ranks: 2")
+    run()
+
+
+def by_bytes():
+    """What is not carried yet goes by bytes as ever: netCDF-4, and files that are changed."""
+    write = script("write.py", "import netCDF4\nd = netCDF4.Dataset('four.nc', 'w')\ng = d.createGroup('g')\ng.createDimension('x', 3)\ng.createVariable('v', str, ('x',))[0] = 'text'\nd.close()\n"
+                   "d = netCDF4.Dataset('three.nc', 'w', format='NETCDF3_CLASSIC')\nd.title = 'old'\nd.close()\nd = netCDF4.Dataset('three.nc', 'a')\nd.title = 'new'\nd.close()\n")
+    read = script("read.py", "import netCDF4, time\nassert netCDF4.Dataset('four.nc')['g/v'][0] == 'text'\nwhile netCDF4.Dataset('three.nc').title != 'new': time.sleep(0.01)\n")
+    write_flow(write, read)
+    run()
+
+
+CASES = {"to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
+clear_directory()
+if case.startswith("calls"):
+    calls_case(*(range(int(case[5:]), int(case[5:]) + 6)))
+else:
+    CASES[case]()
