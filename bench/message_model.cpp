@@ -1,4 +1,4 @@
-// Counts the packets that matchers send each other in a step (docs/design/several-matchers.md), for numbers
+// Counts the packets that matchers send each other in a step (docs/design/matchers-and-ranks.md), for numbers
 // of ranks that no test can start. tools/bench --only messages compares the result with the counters of real
 // runs.
 //

@@ -1,5 +1,5 @@
 // The calls of the C library by which a process goes on as another program, and those by which it loads
-// libraries. docs/design/written-files.md, docs/design/within-programs.md.
+// libraries. docs/design/written-files.md, docs/design/files-by-any-program.md.
 //
 // The other program may lack this library: a static one, or one with a cleared environment. So the process
 // leaves its files before; a program that has the library tells at its start that it holds them.

@@ -1,5 +1,5 @@
 // The calls of the C library that lock files. The run orders writers and readers, so a reader's lock would
-// only make a writer fail: HDF5 locks each file that it opens. docs/design/files-in-place.md.
+// only make a writer fail: HDF5 locks each file that it opens. docs/design/names-and-places.md.
 //
 // A signal handler may call fcntl: nothing here allocates or waits.
 #include "lock_wrappers.hpp"

@@ -1,6 +1,7 @@
 // The calls of the C library that make something else than a file at a path: directories, links, pipes; that
 // remove directories; that make files of random names; and the mask of new files' permissions. A name that a
-// coupled file has is taken, and a directory with coupled files is not empty. docs/design/names-of-files.md.
+// coupled file has is taken, and a directory with coupled files is not empty.
+// docs/design/names-and-places.md.
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>

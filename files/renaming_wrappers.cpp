@@ -1,5 +1,5 @@
 // The calls of the C library that rename and link files. Within the run names change, never bytes; what
-// leaves it, or comes to it, is the kernel's file under one of its names. docs/design/names-of-files.md.
+// leaves it, or comes to it, is the kernel's file under one of its names. docs/design/names-and-places.md.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>

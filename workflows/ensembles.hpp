@@ -11,7 +11,7 @@ namespace sluice::workflows {
 
 /// Ensembles: components with `instances: N`. A component is expanded into its members, "model.0" to
 /// "model.99", and a rule into the rules of the members. Everything behind the parser knows members only.
-/// docs/design/failures-and-ensembles.md
+/// docs/design/components.md
 
 /// Whether the text contains {instance}, or {instance:03}, or something that begins like these.
 [[nodiscard]] bool has_instance(std::string_view text) noexcept;

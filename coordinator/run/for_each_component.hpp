@@ -18,7 +18,7 @@
 namespace sluice::coordinator {
 
 /// A component that is started once for each published file: its jobs, from the first to the last.
-/// docs/design/for-each.md.
+/// docs/design/components.md.
 class ForEachComponent {
  public:
   /// Receives what happens to the jobs.

@@ -14,7 +14,7 @@ namespace sluice::coordinator {
 /// The name of the timeline in the log directory of a run.
 inline constexpr const char* timeline_file = "timeline.tsv";
 
-/// What a run has done, as its timeline tells: docs/design/record-of-a-run.md. All times are milliseconds
+/// What a run has done, as its timeline tells: docs/design/watching-a-run.md. All times are milliseconds
 /// since the beginning of the run.
 struct Timeline {
   struct Component {

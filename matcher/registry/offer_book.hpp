@@ -11,7 +11,7 @@
 
 namespace sluice::matcher {
 
-/// The offers of steps that processes may take: docs/design/offered-steps.md.
+/// The offers of steps that processes may take: docs/design/offers.md.
 class OfferBook {
  public:
   static constexpr std::uint32_t slots = OfferBoard::slots;

@@ -18,7 +18,7 @@
 namespace sluice::matcher {
 
 /// The images of steps, for programs that read files by the C library: one a node, which counts as staging
-/// memory. docs/design/images-of-steps.md.
+/// memory. docs/design/files-by-any-program.md.
 class StepImages {
  public:
   struct Parts {

@@ -14,7 +14,7 @@
 namespace sluice::matcher {
 
 /// Data in burst-buffer logs on disk (through: burst-buffer), and the logs that keep their names:
-/// docs/design/logs-of-a-workflow.md.
+/// docs/design/burst-buffer-logs.md.
 class BurstLogs {
  public:
   struct Parts {

@@ -15,7 +15,7 @@
 
 namespace sluice::matcher {
 
-/// Steps that are written to files on disk: docs/design/drains-and-kept-files.md. Drains run one after the
+/// Steps that are written to files on disk: docs/design/files-on-disk.md. Drains run one after the
 /// other, so that each has the whole bandwidth, and its memory becomes free sooner.
 class Drains {
  public:

@@ -29,7 +29,7 @@ struct Jobs {
 };
 
 /// The components that are started once for each published file of a rule, and their jobs:
-/// docs/design/for-each.md.
+/// docs/design/components.md.
 class JobBook {
  public:
   explicit JobBook(std::vector<JobReader> readers);

@@ -11,7 +11,7 @@
 
 namespace sluice::matcher {
 
-/// The reads of offered steps that groups of readers may take without asking: docs/design/offered-reads.md.
+/// The reads of offered steps that groups of readers may take without asking: docs/design/offers.md.
 class ReadOffers {
  public:
   static constexpr std::uint32_t slots = OfferBoard::slots;

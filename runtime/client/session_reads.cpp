@@ -1,4 +1,4 @@
-// The session's side of reads that the registry offers ahead: docs/design/offered-reads.md.
+// The session's side of reads that the registry offers ahead: docs/design/offers.md.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>

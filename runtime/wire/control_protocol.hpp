@@ -55,7 +55,7 @@ struct ClientRequest {
 };
 // Requests of one kind that processes of a matcher have sent one after the other travel as one message: a
 // matcher's packet and the registry's work then do not grow with each process as much
-// (docs/design/many-ranks.md).
+// (docs/design/matchers-and-ranks.md).
 
 /// A create, or an open for reading, by several processes of one group.
 struct GroupCall {

@@ -22,7 +22,7 @@ namespace sluice::runtime {
 using LandReceiver =
     std::function<void(const Outcome& outcome, MatchedGet matched, const std::vector<InboundPart>& landed)>;
 
-/// Moves data between matchers without common memory: docs/design/nodes-and-fetching.md. A matcher fetches
+/// Moves data between matchers without common memory: docs/design/fetching.md. A matcher fetches
 /// the data that plans read from the matchers that own the logs, into segments of its own. Each byte is
 /// fetched once in a step; a get that needs data under way waits for it. Data that several matchers of a node
 /// may need is fetched by one of them, which tells the others its position. One thread.

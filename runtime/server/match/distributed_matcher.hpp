@@ -34,7 +34,7 @@ void give_own_plans(MatchedGet& matched, const std::function<bool(std::uint32_t 
 
 using MatchReceiver = std::function<void(const Outcome& outcome, MatchedGet matched)>;
 
-/// Matching that is divided among the matchers of a run: docs/design/several-matchers.md. Each matcher has
+/// Matching that is divided among the matchers of a run: docs/design/matchers-and-ranks.md. Each matcher has
 /// one object, which plays three roles. It *holds* the request tables of its processes. It *owns* a part of
 /// each variable's index space. It *asks* the owners for its processes' gets. For a step that still grows,
 /// the asker owns everything. One thread.

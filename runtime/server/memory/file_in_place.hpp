@@ -22,7 +22,7 @@ struct FileState {
 /// Throws IoError.
 [[nodiscard]] FileState state_of(const FileDescriptor& file);
 
-/// A file on disk that a program writes there itself: docs/design/files-in-place.md.
+/// A file on disk that a program writes there itself: docs/design/names-and-places.md.
 struct FileInPlace {
   FileDescriptor file;              ///< for reading
   std::optional<FileState> before;  ///< of what was there; empty: the file is new

@@ -1,5 +1,5 @@
 // The names of written files: renaming, exchanging and linking change names, never bytes. Only what leaves
-// the run is copied, to the disk. docs/design/names-of-files.md.
+// the run is copied, to the disk. docs/design/names-and-places.md.
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>

@@ -49,7 +49,7 @@ class OfferClients {
   virtual void hang_up(const OfferMember& sender, const std::string& reason) = 0;
 };
 
-/// The pages through which the registry offers steps, at a single matcher: docs/design/offered-steps.md.
+/// The pages through which the registry offers steps, at a single matcher: docs/design/offers.md.
 class OfferPages {
  public:
   explicit OfferPages(OfferClients& clients) : clients_(clients) {}

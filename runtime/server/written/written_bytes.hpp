@@ -35,7 +35,7 @@ struct FileBytes {
 
 /// Where the bytes of written files begin, and all work on them that takes long: a thread does it, if they
 /// are many. Each `then` is called from the loop, and later if nothing else is said:
-/// docs/design/bytes-of-written-files.md.
+/// docs/design/written-files.md.
 class WrittenBytes {
  public:
   using Begun = std::function<void(FileBytes bytes, const Outcome& outcome)>;

@@ -1,4 +1,4 @@
-// Reads of offered steps that the registry offers ahead: docs/design/offered-reads.md.
+// Reads of offered steps that the registry offers ahead: docs/design/offers.md.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Steps that the registry offers ahead: docs/design/offered-steps.md.
+// Steps that the registry offers ahead: docs/design/offers.md.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The order in which mail and messages are handled: all interleavings of two groups that write files of one
-// name in turn, and of the registry, which looks at one place at a time. docs/design/mail-order.md.
+// name in turn, and of the registry, which looks at one place at a time. docs/design/offers.md.
 #include <doctest/doctest.h>
 
 #include <algorithm>

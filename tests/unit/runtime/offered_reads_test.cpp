@@ -1,5 +1,5 @@
 // Offered reads: all interleavings of a writer, a group of readers, another writer that uses messages, and
-// the registry (docs/design/offered-reads.md). All steps have one name, so that readers must get the newest
+// the registry (docs/design/offers.md). All steps have one name, so that readers must get the newest
 // one.
 #include <doctest/doctest.h>
 

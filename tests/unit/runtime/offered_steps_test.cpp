@@ -1,4 +1,4 @@
-// A real matcher finds mail and messages of several groups at once: docs/design/mail-order.md.
+// A real matcher finds mail and messages of several groups at once: docs/design/offers.md.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>

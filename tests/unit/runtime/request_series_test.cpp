@@ -1,4 +1,4 @@
-// Requests of one kind that go as one message: docs/design/many-ranks.md.
+// Requests of one kind that go as one message: docs/design/matchers-and-ranks.md.
 #include "request_series.hpp"
 
 #include <doctest/doctest.h>

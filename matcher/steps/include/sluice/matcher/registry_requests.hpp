@@ -106,7 +106,7 @@ class RegistryAnswers {
   virtual void detail(const std::string& text) { event(text); }
 };
 
-/// A step that is offered to a group of writers ahead of its create: docs/design/offered-steps.md.
+/// A step that is offered to a group of writers ahead of its create: docs/design/offers.md.
 struct StepOffer {
   StepId step = 0;
   SegmentLease control;

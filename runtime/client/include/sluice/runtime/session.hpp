@@ -80,7 +80,7 @@ class Session : public SegmentSource {
   /// Has no answer.
   void tell_of_log(const LogNotice& notice);
   void publish(const PublishRequest& request);
-  // Steps that the registry offers ahead: session_offers.cpp, docs/design/offered-steps.md.
+  // Steps that the registry offers ahead: session_offers.cpp, docs/design/offers.md.
 
   /// An offered step. Its segments are mapped.
   struct Offer {
@@ -103,7 +103,7 @@ class Session : public SegmentSource {
   /// waits or few offers are left.
   void publish(const Offer& offer, const PublishRequest& request);
 
-  // Reads that the registry offers ahead: session_reads.cpp, docs/design/offered-reads.md.
+  // Reads that the registry offers ahead: session_reads.cpp, docs/design/offers.md.
 
   /// The read of a step that its writers have completed.
   struct Read {

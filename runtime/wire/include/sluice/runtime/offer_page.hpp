@@ -18,7 +18,7 @@ struct OfferedLog {
   bool operator==(const OfferedLog&) const = default;
 };
 
-/// A step that the registry offers to a group of writers: docs/design/offered-steps.md.
+/// A step that the registry offers to a group of writers: docs/design/offers.md.
 struct OfferedSegments {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
@@ -66,7 +66,7 @@ class OfferPage {
   };
   [[nodiscard]] Seen look(std::uint32_t slot) const noexcept;
 
-  /// By which processes wake each other up, and the registry (docs/design/offered-reads.md).
+  /// By which processes wake each other up, and the registry (docs/design/offers.md).
   struct alignas(64) Bell {
     std::atomic<std::uint32_t> rings;     ///< grows with each step that is complete; a futex
     std::atomic<std::uint32_t> sleepers;  ///< readers that wait for a ring
