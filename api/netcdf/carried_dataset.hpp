@@ -21,6 +21,7 @@ struct CarriedDataset {
   int shadow = -1;   ///< id at the program's netCDF
   int coupled = -1;  ///< id at api/dataset
   bool in_define_mode = false;
+  bool has_placed_variables = false;   ///< it has left define mode with variables
   std::vector<std::byte> header = {};  ///< a reader's shadow is opened from these bytes
 
   /// Calls a function of the program's netCDF for the shadow.

@@ -75,28 +75,42 @@ bool is_empty(const DataCall& call, const VariableFacts& facts) {
   return call.count != nullptr && std::find(call.count, end, 0U) != end;
 }
 
-/// The selection of a block: netCDF first looks at all starts, and then at all ends; of records, at the ends
-/// only.
-int status_of_block(const CarriedDataset& dataset, Verb verb, const DataCall& call,
-                    const VariableFacts& facts) {
-  if (call.start == nullptr || call.count == nullptr) return 0;
-  const auto dimensions = static_cast<std::size_t>(facts.dimensions);
-  std::vector<int> dimids(dimensions + 1);
+/// One dimension of a selection.
+struct Extent {
+  std::size_t start, count, length;
+  bool is_start_checked;  ///< not of records of a dataset that is written: there, the end is
+};
+
+/// Extents in the order of dimensions. Those that a put makes longer are left out.
+std::vector<Extent> extents_of(const CarriedDataset& dataset, Verb verb, const DataCall& call,
+                               int dimensions) {
+  std::vector<int> dimids(static_cast<std::size_t>(dimensions) + 1);
   int growing = -1;
   (void)dataset.ask("nc_inq_vardimid", call.varid, dimids.data());
   (void)dataset.ask("nc_inq_unlimdim", &growing);
-  int status = 0;
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    std::size_t length = 0;
-    (void)length_of(dataset, dimids[i], &length);
+  std::vector<Extent> extents;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
     const bool is_records = dimids[i] == growing;
     if (is_records && verb == Verb::put) continue;
-    const std::size_t start = call.start[i];
-    const bool is_start_checked = !is_records || !dataset.is_created;
-    if (is_start_checked && (start > length || (start == length && call.count[i] > 0))) return no_place;
-    if (start > length || call.count[i] > length - start) status = too_long;
+    Extent extent{call.start[i], call.count[i], 0, !is_records || !dataset.is_created};
+    (void)length_of(dataset, dimids[i], &extent.length);
+    extents.push_back(extent);
   }
-  return status;
+  return extents;
+}
+
+/// The selection of a block: netCDF first looks at all starts, and then at all ends.
+int status_of_block(const CarriedDataset& dataset, Verb verb, const DataCall& call,
+                    const VariableFacts& facts) {
+  if (call.start == nullptr || call.count == nullptr) return 0;
+  const auto extents = extents_of(dataset, verb, call, facts.dimensions);
+  for (const Extent& extent : extents)
+    if (extent.is_start_checked && extent.start > extent.length) return no_place;
+  for (const Extent& extent : extents) {
+    if (extent.is_start_checked && extent.start == extent.length && extent.count > 0) return no_place;
+    if (extent.start > extent.length || extent.count > extent.length - extent.start) return too_long;
+  }
+  return 0;
 }
 
 /// Whether all strides are 1.

@@ -27,26 +27,31 @@ int redef(int ncid) {
   return status;
 }
 
-/// The shadow has no data, so nothing may be filled there. Space after its header saves it from moving what
-/// it does not have when definitions follow.
-int end_definitions_of_shadow(const CarriedDataset& dataset, std::size_t v_align, std::size_t v_minfree,
-                              std::size_t r_align) {
-  constexpr std::size_t header_space = std::size_t{1} << 20;
+/// The shadow has no data, so nothing may be filled or moved there. Space after its header, once, lets
+/// definitions follow. CDF-1 has little space before its variables have to begin.
+int end_definitions_of_shadow(const CarriedDataset& dataset) {
+  constexpr std::size_t much = std::size_t{1} << 20, little = std::size_t{1} << 16, alignment = 4;
+  const bool has_large_files = (dataset.mode & (mode::offset64 | mode::data64)) != 0;
+  const std::size_t header_space = dataset.has_placed_variables ? 0 : has_large_files ? much : little;
   int mode = 0;
   int ignored = 0;
   int status = dataset.ask("nc_set_fill", no_fill, &mode);
   if (status != 0) return status;
-  status = dataset.ask("nc__enddef", header_space, v_align, v_minfree, r_align);
+  status = dataset.ask("nc__enddef", header_space, alignment, std::size_t{0}, alignment);
   return worse(status, dataset.ask("nc_set_fill", mode, &ignored));
 }
 
 int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_minfree, std::size_t r_align) {
   CarriedDataset& dataset = carried(ncid);
   if (!dataset.in_define_mode) return dataset.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
-  int status = end_definitions_of_shadow(dataset, v_align, v_minfree, r_align);
+  int status = end_definitions_of_shadow(dataset);
   if (status != 0) return status;
   status = guard([&] { return ncmpi::enddef(dataset.coupled); });
-  if (status == 0) dataset.in_define_mode = false;
+  if (status != 0) return status;
+  dataset.in_define_mode = false;
+  int variables = 0;
+  status = dataset.ask("nc_inq_nvars", &variables);
+  dataset.has_placed_variables = variables > 0;
   return status;
 }
 

@@ -77,6 +77,13 @@ const char* promise_of(const FileRule& rule) {
              : "'publish: write' shows such files only when they have been closed, not at each write";
 }
 
+/// Whether the component asks for the hyperslabs of netCDF's own interface: then nobody can see what it
+/// writes by.
+bool may_use_netcdf(const Component& component) {
+  const auto setting = component.environment.find("SLUICE_NETCDF");
+  return setting != component.environment.end() && setting->second == "hyperslabs";
+}
+
 /// Rules that hold for files of PnetCDF alone, of writers that have no PnetCDF as far as can be seen.
 void note_promises(const Workflow& workflow, const Inspections& inspections, std::vector<Mistake>& notes) {
   const std::map<std::string, std::string> names = shown_names(workflow);
@@ -84,6 +91,7 @@ void note_promises(const Workflow& workflow, const Inspections& inspections, std
   for (const FileRule& rule : workflow.files) {
     const auto writer = std::ranges::find(workflow.components, rule.writer, &Component::name);
     if (!promises_more_than_closes(rule) || writer == workflow.components.end()) continue;
+    if (may_use_netcdf(*writer)) continue;
     const char* const promise = promise_of(rule);
     const auto& program = inspections[static_cast<std::size_t>(writer - workflow.components.begin())];
     if (!program || program->may_use_pnetcdf || !told.insert({rule.position.line, promise}).second) continue;

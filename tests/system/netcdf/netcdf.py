@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""netcdf.py BUILD COUPLE CALLS CASE: programs of netCDF's own interface with SLUICE_NETCDF=hyperslabs do what they do on disk, and couple with others."""
+"""netcdf.py BUILD COUPLE CALLS RANKS CASE: programs of netCDF's own interface with SLUICE_NETCDF=hyperslabs do what they do on disk, and couple with others."""
 import os
 import subprocess
 import sys
@@ -8,7 +8,7 @@ sys.path.append(os.path.dirname(sys.path[0]))
 import harness
 from harness import clear_directory, expect, finish, text
 
-build, couple, calls, case = sys.argv[1:5]
+build, couple, calls, ranks, case = sys.argv[1:6]
 PYTHON = "/usr/bin/python3"
 ON = "environment: {SLUICE_NETCDF: hyperslabs}"
 
@@ -109,11 +109,9 @@ assert float(s.temperature[1].sum()) == 91 and int(s.number[1]) == 3, s
 def python_pairs():
     """Python's netCDF4 writes; netCDF4, xarray, ncdump and ncks read by hyperslabs, and netCDF4 by the bytes of the image, all the same."""
     tools = "ncdump a.nc > dump\nncks -v number a.nc out.txt && ncdump -v number out.txt > ks"
-    direct = "mkdir -p direct"
     os.makedirs("direct")
     harness.call(PYTHON, "-c", WRITE, cwd="direct", status=0)
     harness.call("sh", "-c", tools, cwd="direct", status=0)
-    del direct
     write_flow(script("write.py", WRITE), script("read.py", READ) + "\n" + tools)
     run()
     expect(text("dump") == text("direct/dump"), "what ncdump says")
@@ -210,7 +208,50 @@ def by_bytes():
     run()
 
 
-CASES = {"to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
+LARGE_WRITE = """
+import netCDF4, resource
+d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_64BIT_DATA')
+d.createDimension('x', 4000000000); d.createDimension('t', None)
+v = d.createVariable('v', 'f8', ('x',)); r = d.createVariable('r', 'f8', ('t', 'x'))
+v[3999999999] = 7
+r[1, 5] = 8
+d.late = 'x' * 10000; w = d.createVariable('w', 'f8', ('x',)); w[0] = 9
+d.close()
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1000000
+"""
+LARGE_READ = """
+import netCDF4, resource
+d = netCDF4.Dataset('a.nc')
+assert d['v'][3999999990:][-1] == 7 and d['r'][1, 5] == 8 and d['w'][0] == 9 and len(d.late) == 10000 and d['w'].shape == (4000000000,)
+d.close()
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1000000
+"""
+
+
+def large():
+    """Variables that are larger than the memory of the machine cost what is put into them, also when definitions follow."""
+    write_flow(script("write.py", LARGE_WRITE), script("read.py", LARGE_READ))
+    run()
+
+
+def mpi_ranks():
+    """In programs with MPI each rank has its own datasets by serial netCDF, as a group of one."""
+    write_flow("", "", writer=f"{ranks} write, ranks: 3", reader=f"{ranks} read, ranks: 2")
+    run()
+
+
+def kept():
+    """With keep: true the file on disk has the values and the attributes that the program's netCDF would have written."""
+    os.makedirs("direct")
+    harness.call(PYTHON, "-c", WRITE, cwd="direct", status=0)
+    write_flow(script("write.py", WRITE), script("read.py", READ), more=", keep: true")
+    run()
+    same = "ncdump a.nc > dump && cd direct && ncdump a.nc > dump && ncvalidator -q ../a.nc"
+    harness.call("sh", "-c", same, status=0)
+    expect(text("dump") == text("direct/dump"), "what ncdump says of the file")
+
+
+CASES = {"large": large, "mpi_ranks": mpi_ranks, "kept": kept, "to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
 clear_directory()
 if case.startswith("calls"):
     calls_case(*(range(int(case[5:]), int(case[5:]) + 6)))
