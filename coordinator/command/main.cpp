@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 
 #include "commands.hpp"
@@ -38,6 +39,13 @@ int main(int count, char** words) {
       return expose(arguments[0], {arguments.begin() + 1, arguments.end()});
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit then fails with an error
     return after_output(dispatch(arguments));
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::error_code trouble;
+    (void)std::filesystem::current_path(trouble);
+    std::cerr << "sluice: " << error.what() << '\n';
+    if (trouble)
+      std::cerr << "the working directory was removed, or cannot be entered: go to another one with 'cd'\n";
+    return status_runtime_failure;
   } catch (const std::exception& error) {
     std::cerr << "sluice: " << error.what() << '\n';
     return status_runtime_failure;

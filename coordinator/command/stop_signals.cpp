@@ -22,7 +22,7 @@ extern "C" void note_stop_signal(int signal) {
 void catch_stop_signals() {
   struct sigaction action {};
   action.sa_handler = note_stop_signal;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPWR}) ::sigaction(signal, &action, nullptr);
 }
 
 void check_stop_signals() {

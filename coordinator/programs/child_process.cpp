@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/guard_process.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -59,8 +60,7 @@ void default_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int ignored : {SIGPIPE, SIGXFSZ, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF})
-    ::signal(ignored, SIG_DFL);  // exec resets handled signals, but not ignored ones
+  runtime::restore_idle_signals();  // exec resets handled signals, but not ignored ones
 }
 
 /// The child's work between fork and exec.

@@ -11,6 +11,7 @@
 #include "exposer.hpp"
 #include "format.hpp"
 #include "run_record.hpp"
+#include "sluice/runtime/guard_process.hpp"
 #include "sluice/runtime/run_processes.hpp"
 #include "sluice/storage/step_record.hpp"
 #include "stop_order.hpp"
@@ -84,12 +85,13 @@ Run::Run(const workflows::Workflow& workflow, const Installation& installation, 
   setting_.end_timeout = options.end_timeout;
   setting_.launch.environment.erase("SLUICE_VIRTUAL_NODES");
   setting_.launch.matcher_variables = matcher_variables(matcher_.size());
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);  // nohup
-  signals_.add(SIGUSR1);
-  signals_.add(SIGUSR2);
-  for (const int signal : {SIGPIPE, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF}) ::signal(signal, SIG_IGN);
+  for (const int signal : {SIGHUP, SIGQUIT}) {  // ignored: nohup, and shells for what runs in the background
+    struct sigaction known {};
+    ::sigaction(signal, nullptr, &known);
+    if (known.sa_handler != SIG_IGN) signals_.add(signal);
+  }
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGPWR}) signals_.add(signal);
+  runtime::ignore_idle_signals();
 }
 
 int Run::execute() {

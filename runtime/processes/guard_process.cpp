@@ -14,9 +14,27 @@ constexpr char dismissal = 'q';
 
 }  // namespace
 
+namespace {
+
+void set_idle_signals(void (*handler)(int)) noexcept {
+  for (const int signal : {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE, SIGIO, SIGSTKFLT})
+    ::signal(signal, handler);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) ::signal(signal, handler);
+}
+
+}  // namespace
+
+void ignore_idle_signals() noexcept {
+  set_idle_signals(SIG_IGN);
+}
+
+void restore_idle_signals() noexcept {
+  set_idle_signals(SIG_DFL);
+}
+
 void ignore_signals_of_users() noexcept {
-  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
-                           SIGXCPU, SIGXFSZ, SIGPIPE, SIGIO, SIGPWR})
+  ignore_idle_signals();
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPWR})
     ::signal(signal, SIG_IGN);
 }
 

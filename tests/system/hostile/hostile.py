@@ -89,15 +89,35 @@ def signals():
     harness.wait_for(lambda: harness.is_logged("r starts"), "the run has begun")
     own = [process.pid, *(pid for name in ("sluice-guardian", "sluice-matcher") for pid in harness.descendants_named(name, process.pid))]
     expect(len(own) >= 3, f"coordinator, guardian and matcher: {own}")
-    for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU):
+    for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGSTKFLT, signal.SIGRTMIN, signal.SIGRTMIN + 5, signal.SIGRTMAX):
         for pid in own:
             os.kill(pid, number)
-    for number in (signal.SIGUSR2, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGINT, signal.SIGIO):
+    for number in (signal.SIGUSR2, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGINT, signal.SIGIO, signal.SIGPWR):
         for pid in own[1:]:
             os.kill(pid, number)
     open("sent", "w").close()
     finish(process, 0)
     expect(open("read").read() == "1\n2\n", "what is read")
+
+
+def quit_signal():
+    """SIGQUIT ends a run as SIGINT does: the components are asked to stop, and what was complete is kept."""
+    write_flow("components:", "  w: {command: [sh, -c, 'echo 1 > a.dat; echo begun; exec sleep 100']}", "  r: {command: [sh, -c, 'cat a.dat > read; exec sleep 100']}",
+               "files:", "  - {path: '*.dat', writer: w, readers: [r], keep: true}")
+    process = harness.start(build + "/bin/sluice", "run", "flow.yaml")
+    harness.wait_for(lambda: os.path.exists("read") and open("read").read() == "1\n", "the file is read")
+    process.send_signal(signal.SIGQUIT)
+    result = finish(process, 128 + signal.SIGQUIT)
+    expect("interrupted by SIGQUIT" in result.all, "the summary: " + result.all)
+    expect(open("a.dat").read() == "1\n", "what was published is kept")
+
+
+def removed_directory():
+    """Who starts a run in a directory that was removed is told so."""
+    write_flow("components:", "  w: {command: 'true'}")
+    os.makedirs("gone")
+    result = subprocess.run(["sh", "-c", "cd gone; rmdir ../gone; exec \"$0\" run ../flow.yaml", build + "/bin/sluice"], capture_output=True, text=True, check=False)
+    expect(result.returncode in (2, 3) and "the working directory was removed" in result.stderr, f"{result.returncode}: {result.stderr}")
 
 
 def impossible_numbers():

@@ -5,6 +5,12 @@
 
 namespace sluice::runtime {
 
+/// Ignores signals that would end the process and that mean nothing to a run: those of timers, limits and
+/// pipes, and real-time signals. Programs that it starts would ignore them, too: restore_idle_signals().
+void ignore_idle_signals() noexcept;
+/// Between fork and exec.
+void restore_idle_signals() noexcept;
+
 /// For processes that end when the coordinator says so, or has ended: matchers and guards.
 void ignore_signals_of_users() noexcept;
 
