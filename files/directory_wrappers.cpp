@@ -1,7 +1,9 @@
-// The calls of the C library by which a program lists a directory: published coupled files come behind the
-// entries on disk. docs/design/files-by-any-program.md.
+// The calls of the C library by which a program lists a directory, or walks through a tree: published coupled
+// files come behind the entries on disk. The C library's own walks read directories by calls that nobody can
+// wrap. docs/design/files-by-any-program.md.
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +12,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "open_directories.hpp"
@@ -160,6 +167,101 @@ int glob_any(int flags, Result* result, const Real& real) {
   return status;
 }
 
+/// What nftw(3) and ftw(3) hand over; `facts` has no contents for FTW_NS.
+template <class Visit>
+class Walk {
+ public:
+  Walk(const char* top, int flags, const Visit& visit) : flags_(flags), visit_(visit), path_(top) {
+    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  }
+
+  int run() {
+    struct stat facts {};
+    if (status_of(facts) != 0) return -1;
+    device_ = facts.st_dev;
+    FTW place{static_cast<int>(path_.rfind('/') + 1), 0};  // npos + 1 is 0
+    const int outcome = go(place);
+    return has_actions() && (outcome == FTW_SKIP_SUBTREE || outcome == FTW_SKIP_SIBLINGS) ? 0 : outcome;
+  }
+
+ private:
+  [[nodiscard]] bool has(int flag) const noexcept { return (flags_ & flag) != 0; }
+  [[nodiscard]] bool has_actions() const noexcept { return has(FTW_ACTIONRETVAL); }
+  int status_of(struct stat& facts) const {
+    return has(FTW_PHYS) ? ::lstat(path_.c_str(), &facts) : ::stat(path_.c_str(), &facts);
+  }
+  int tell(const struct stat& facts, int type, FTW place) {
+    return visit_(path_.c_str(), &facts, type, &place);
+  }
+
+  /// What is at the path.
+  int go(const FTW& place) {
+    struct stat facts {};
+    if (status_of(facts) != 0) {
+      if (errno != EACCES && errno != ENOENT) return -1;
+      const bool is_link = !has(FTW_PHYS) && ::lstat(path_.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
+      return tell(facts, is_link ? FTW_SLN : FTW_NS, place);
+    }
+    if (!S_ISDIR(facts.st_mode)) return tell(facts, S_ISLNK(facts.st_mode) ? FTW_SL : FTW_F, place);
+    if (has(FTW_MOUNT) && facts.st_dev != device_) return 0;  // a file in memory has another device
+    if (!has(FTW_PHYS) && !known_.emplace(facts.st_dev, facts.st_ino).second) return 0;
+    return go_into(facts, place);
+  }
+
+  int go_into(const struct stat& facts, const FTW& place) {
+    std::vector<std::string> names;
+    if (const int trouble = read_names(names); trouble != 0)
+      return trouble == EACCES ? tell(facts, FTW_DNR, place) : sluice::files::fail(trouble);
+    int outcome = has(FTW_DEPTH) ? 0 : tell(facts, FTW_D, place);
+    const std::size_t length = path_.size();
+    if (path_.back() != '/') path_ += '/';
+    const FTW inner{static_cast<int>(path_.size()), place.level + 1};
+    for (auto name = names.begin(); outcome == 0 && name != names.end(); ++name) {
+      path_.replace(static_cast<std::size_t>(inner.base), std::string::npos, *name);
+      outcome = go(inner);
+      if (has_actions() && outcome == FTW_SKIP_SUBTREE) outcome = 0;
+    }
+    path_.resize(length);
+    if (has_actions() && (outcome == FTW_SKIP_SIBLINGS || outcome == FTW_SKIP_SUBTREE)) outcome = 0;
+    return outcome == 0 && has(FTW_DEPTH) ? tell(facts, FTW_DP, place) : outcome;
+  }
+
+  /// All at once, so that no descriptor stays open. Returns 0, or an error number.
+  int read_names(std::vector<std::string>& names) const {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path_.c_str()), ::closedir);
+    if (directory == nullptr) return errno;
+    errno = 0;
+    while (const dirent* const entry = ::readdir(directory.get())) {
+      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+        names.emplace_back(entry->d_name);
+    }
+    return errno;
+  }
+
+  int flags_;
+  const Visit& visit_;
+  std::string path_;
+  dev_t device_ = 0;
+  std::set<std::pair<dev_t, ino_t>> known_;  ///< directories that were visited
+};
+
+/// `visit`: as of nftw(3). FTW_CHDIR is left to the C library: the walk then sees the disk alone.
+template <class Visit, class OnDisk>
+int walk(const char* top, int flags, const Visit& visit, const OnDisk& on_disk) {
+  if (top == nullptr || *top == '\0' || (flags & FTW_CHDIR) != 0 || !sluice::files::may_list_coupled())
+    return on_disk();
+  try {
+    return Walk<Visit>(top, flags, visit).run();
+  } catch (const std::bad_alloc&) {
+    return sluice::files::fail(ENOMEM);
+  }
+}
+
+/// ftw(3) knows fewer types of files.
+int type_for_ftw(int type) noexcept {
+  return type == FTW_SLN ? FTW_NS : type;
+}
+
 }  // namespace
 
 extern "C" {
@@ -251,5 +353,25 @@ SLUICE_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const c
   return glob_any(flags, result,
                   [&](int all_flags) { return SLUICE_REAL(glob64)(pattern, all_flags, on_error, result); });
 }
+
+#define SLUICE_NFTW(nftw, structure, function)                                                        \
+  SLUICE_EXPORT int nftw(const char* top, function visit, int descriptors, int flags) {               \
+    const auto tell = [&](const char* path, const struct stat* facts, int type, FTW* place) {         \
+      return visit(path, reinterpret_cast<const struct structure*>(facts), type, place);              \
+    };                                                                                                \
+    return walk(top, flags, tell, [&] { return SLUICE_REAL(nftw)(top, visit, descriptors, flags); }); \
+  }
+SLUICE_NFTW(nftw, stat, __nftw_func_t)
+SLUICE_NFTW(nftw64, stat64, __nftw64_func_t)
+
+#define SLUICE_FTW(ftw, structure, function)                                                    \
+  SLUICE_EXPORT int ftw(const char* top, function visit, int descriptors) {                     \
+    const auto tell = [&](const char* path, const struct stat* facts, int type, FTW*) {         \
+      return visit(path, reinterpret_cast<const struct structure*>(facts), type_for_ftw(type)); \
+    };                                                                                          \
+    return walk(top, 0, tell, [&] { return SLUICE_REAL(ftw)(top, visit, descriptors); });       \
+  }
+SLUICE_FTW(ftw, stat, __ftw_func_t)
+SLUICE_FTW(ftw64, stat64, __ftw64_func_t)
 
 }  // extern "C"

@@ -56,6 +56,19 @@ int exec_any(const Exec& exec) noexcept {
   return outcome;
 }
 
+/// `exec()`, or the same with a coupled file of that path.
+template <class Exec>
+int exec_at(const char* path, char* const arguments[], char* const environment[], const Exec& exec) noexcept {
+  return exec_any([&] {
+    const int outcome = exec();
+    if (errno != ENOENT) return outcome;
+    const auto start = [&](const char* program, char* const words[]) {
+      return SLUICE_REAL(execve)(program, words, environment) == 0 ? 0 : errno;
+    };
+    return sluice::files::fail(sluice::files::start_coupled(path, arguments, start));
+  });
+}
+
 /// The arguments of execl(3) and its like are on the stack, as execv(3) wants them: it may be called after
 /// vfork. `rest` is behind the first argument.
 template <class ExecArray>
@@ -125,19 +138,22 @@ __attribute__((noinline)) OpenInNamespace* real_open_in_namespace() noexcept {
 extern "C" {
 
 SLUICE_EXPORT int execve(const char* path, char* const arguments[], char* const environment[]) noexcept {
-  return exec_any([&] { return SLUICE_REAL(execve)(path, arguments, environment); });
+  return exec_at(path, arguments, environment,
+                 [&] { return SLUICE_REAL(execve)(path, arguments, environment); });
 }
 
 SLUICE_EXPORT int execv(const char* path, char* const arguments[]) noexcept {
-  return exec_any([&] { return SLUICE_REAL(execv)(path, arguments); });
+  return exec_at(path, arguments, environ, [&] { return SLUICE_REAL(execv)(path, arguments); });
 }
 
 SLUICE_EXPORT int execvp(const char* file, char* const arguments[]) noexcept {
-  return exec_any([&] { return SLUICE_REAL(execvp)(file, arguments); });
+  return exec_at(sluice::files::path_without_search(file), arguments, environ,
+                 [&] { return SLUICE_REAL(execvp)(file, arguments); });
 }
 
 SLUICE_EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[]) noexcept {
-  return exec_any([&] { return SLUICE_REAL(execvpe)(file, arguments, environment); });
+  return exec_at(sluice::files::path_without_search(file), arguments, environment,
+                 [&] { return SLUICE_REAL(execvpe)(file, arguments, environment); });
 }
 
 SLUICE_EXPORT int fexecve(int file, char* const arguments[], char* const environment[]) noexcept {

@@ -31,17 +31,36 @@ using sluice::files::CoupledFile;
 using sluice::files::fail;
 using sluice::files::look_for;
 
+/// The text of a path that is before the file's own name.
+class Directory {
+ public:
+  explicit Directory(const char* path) noexcept {
+    const char* const slash = std::strrchr(path, '/');
+    name_ = slash == nullptr ? path : slash + 1;
+    const auto length = static_cast<std::size_t>(name_ - path);
+    is_too_long_ = length >= text_.size();
+    if (!is_too_long_) std::memcpy(text_.data(), length == 0 ? "." : path, length == 0 ? 1 : length);
+  }
+  /// Null and ENAMETOOLONG where the path is too long.
+  [[nodiscard]] const char* path() const noexcept {
+    return is_too_long_ ? (errno = ENAMETOOLONG, nullptr) : text_.data();
+  }
+  [[nodiscard]] const char* name() const noexcept { return name_; }
+
+ private:
+  std::array<char, PATH_MAX> text_{};
+  const char* name_;
+  bool is_too_long_;
+};
+
 /// The directory's whole name and the file's own one. Null and errno where there is no such directory.
 /// `whole`: null, or PATH_MAX bytes.
 char* name_in_directory(const char* path, char* whole) noexcept {
-  const char* const slash = std::strrchr(path, '/');
-  const char* const name = slash == nullptr ? path : slash + 1;
-  std::array<char, PATH_MAX> directory{};
-  const auto length = static_cast<std::size_t>(name - path);
-  if (length >= directory.size()) return errno = ENAMETOOLONG, nullptr;
-  std::memcpy(directory.data(), length == 0 ? "." : path, length == 0 ? 1 : length);
+  const Directory directory(path);
+  const char* const name = directory.name();
+  if (directory.path() == nullptr) return nullptr;
   std::array<char, PATH_MAX> found;
-  if (SLUICE_REAL(realpath)(directory.data(), found.data()) == nullptr) return nullptr;
+  if (SLUICE_REAL(realpath)(directory.path(), found.data()) == nullptr) return nullptr;
   const std::size_t found_length = std::strcmp(found.data(), "/") == 0 ? 0 : std::strlen(found.data());
   const std::size_t bytes = found_length + 1 + std::strlen(name) + 1;
   if (bytes > PATH_MAX) return errno = ENAMETOOLONG, nullptr;
@@ -129,16 +148,20 @@ SLUICE_GETXATTR(lgetxattr)
 SLUICE_LISTXATTR(listxattr)
 SLUICE_LISTXATTR(llistxattr)
 
-#define SLUICE_STATFS(statfs, fstatfs, structure)                                   \
-  SLUICE_EXPORT int statfs(const char* path, struct structure* facts) noexcept {    \
-    return ask_any(                                                                 \
-        AT_FDCWD, path, [&](int image) { return ::fstatfs(image, facts); },         \
-        [&](int, const char* other) { return SLUICE_REAL(statfs)(other, facts); }); \
+#define SLUICE_STATFS(statfs, structure)                                                          \
+  SLUICE_EXPORT int statfs(const char* path, struct structure* facts) noexcept {                  \
+    return ask_any(                                                                               \
+        AT_FDCWD, path,                                                                           \
+        [&](int) {                                                                                \
+          const Directory directory(path);                                                        \
+          return directory.path() == nullptr ? -1 : SLUICE_REAL(statfs)(directory.path(), facts); \
+        },                                                                                        \
+        [&](int, const char* other) { return SLUICE_REAL(statfs)(other, facts); });               \
   }
-SLUICE_STATFS(statfs, fstatfs, statfs)
-SLUICE_STATFS(statfs64, fstatfs64, statfs64)
-SLUICE_STATFS(statvfs, fstatvfs, statvfs)
-SLUICE_STATFS(statvfs64, fstatvfs64, statvfs64)
+SLUICE_STATFS(statfs, statfs)
+SLUICE_STATFS(statfs64, statfs64)
+SLUICE_STATFS(statvfs, statvfs)
+SLUICE_STATFS(statvfs64, statvfs64)
 
 SLUICE_EXPORT long pathconf(const char* path, int name) noexcept {
   return ask_any(

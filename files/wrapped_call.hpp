@@ -2,12 +2,17 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -163,6 +168,63 @@ template <class Remove>
 int remove_directory(int directory, const char* path, const Remove& remove) noexcept {
   if (path != nullptr && has_coupled_files(directory, path)) return fail(ENOTEMPTY);
   return path != nullptr && is_taken(directory, path) ? fail(ENOTDIR) : remove();
+}
+
+// Coupled files that are programs to run: docs/design/within-programs.md.
+
+/// The first line of a script without "#!"; empty: it is no script.
+inline std::string line_of_script(int program) {
+  std::array<char, 256> text;  // as much as the kernel reads
+  const ssize_t bytes = ::pread(program, text.data(), text.size(), 0);
+  if (bytes < 2 || text[0] != '#' || text[1] != '!') return {};
+  const std::string_view all(text.data() + 2, static_cast<std::size_t>(bytes) - 2);
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+/// Without the blanks at both ends.
+inline std::string_view trimmed(std::string_view words) noexcept {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t begin = words.find_first_not_of(blanks);
+  return begin == words.npos ? "" : words.substr(begin, words.find_last_not_of(blanks) + 1 - begin);
+}
+
+/// Starts the interpreter, which opens the script by its path, as the kernel does it.
+template <class Start>
+int start_script(std::string_view line, const char* path, char* const arguments[], const Start& start) {
+  line = trimmed(line);
+  const std::string interpreter(line.substr(0, line.find_first_of(" \t")));
+  std::string option(trimmed(line.substr(interpreter.size())));
+  std::vector<char*> words{const_cast<char*>(interpreter.c_str())};
+  if (!option.empty()) words.push_back(option.data());
+  words.push_back(const_cast<char*>(path));
+  const bool has_name = arguments != nullptr && arguments[0] != nullptr;
+  for (std::size_t i = 1; has_name && arguments[i] != nullptr; ++i) words.push_back(arguments[i]);
+  words.push_back(nullptr);
+  return start(interpreter.c_str(), words.data());
+}
+
+/// Starts the program at a path where the kernel has found none: it may be a coupled file.
+/// `start(path, arguments)` starts a program that the kernel finds. Both return 0, or an error number.
+template <class Start>
+int start_coupled(const char* path, char* const arguments[], const Start& start) {
+  if (path == nullptr || !may_be_coupled(path)) return ENOENT;
+  const CoupledFile file = look_for(AT_FDCWD, path);
+  if (file.kind != CoupledFile::Kind::image) return ENOENT;
+  try {
+    struct stat facts {};
+    if (::fstat(file.image.number(), &facts) != 0) return errno;
+    if ((facts.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) return EACCES;
+    const std::string line = line_of_script(file.image.number());
+    return line.empty() ? start(ImageLink(file).path(), arguments)
+                        : start_script(line, path, arguments, start);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+/// What has no slash is looked for in PATH: null.
+inline const char* path_without_search(const char* file) noexcept {
+  return file != nullptr && std::strchr(file, '/') != nullptr ? file : nullptr;
 }
 
 }  // namespace sluice::files

@@ -298,10 +298,13 @@ int ask_by_flags(int flags, int directory, const char* path, const OfImage& of_i
                                             : ask_any(directory, path, of_image, of_path);
 }
 
-/// Who reads a file may neither write nor run it; who writes it may write it.
-int may_access(const char* path, int mode) noexcept {
-  const int forbidden = may_be_written(path) ? X_OK : W_OK | X_OK;
-  return (mode & forbidden) == 0 ? 0 : fail(EACCES);
+/// Who only reads a file may not write it.
+int may_access(int image, const char* path, int mode) noexcept {
+  if ((mode & W_OK) != 0 && !may_be_written(path)) return fail(EACCES);
+  struct stat facts {};
+  if ((mode & X_OK) == 0) return 0;
+  if (::fstat(image, &facts) != 0) return -1;
+  return (facts.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 ? 0 : fail(EACCES);
 }
 
 mode_t mode_of(int flags, va_list arguments) {
@@ -431,7 +434,7 @@ SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int
 #define SLUICE_ACCESS(access)                                                      \
   SLUICE_EXPORT int access(const char* path, int mode) noexcept {                  \
     return ask_any(                                                                \
-        AT_FDCWD, path, [&](int) { return may_access(path, mode); },               \
+        AT_FDCWD, path, [&](int image) { return may_access(image, path, mode); },  \
         [&](int, const char* other) { return SLUICE_REAL(access)(other, mode); }); \
   }
 SLUICE_ACCESS(access)
@@ -440,7 +443,7 @@ SLUICE_ACCESS(euidaccess)
 
 SLUICE_EXPORT int faccessat(int directory, const char* path, int mode, int flags) noexcept {
   return ask_any(
-      directory, path, [&](int) { return may_access(path, mode); },
+      directory, path, [&](int image) { return may_access(image, path, mode); },
       [&](int from, const char* other) { return SLUICE_REAL(faccessat)(from, other, mode, flags); });
 }
 

@@ -62,5 +62,36 @@ def kept_and_changed():
     expect(text("coupled/a.dat") == "other\n" and os.stat("coupled/a.dat").st_mode & 0o777 == 0o644, "the file of another program was changed")
 
 
+def programs():
+    """A coupled file that may be run is run: by shells, with vfork, by posix_spawn and Python, as a script with any interpreter, and as machine code."""
+    for shell in ("bash", "dash"):
+        clear_directory()
+        with_shell = f"cat > s.sh <<'X'\n" + """printf '#!/bin/sh\\necho ran $1 ${0##*/}\\n' > a.dat; ./a.dat; echo $?; chmod +x a.dat; ./a.dat x; "$PWD/a.dat" 2>&1 | wc -l; cp /bin/echo t.dat; ./t.dat hi there
+printf '#!/usr/bin/env -S python3 -u\\nimport sys; print(sys.argv)\\n' > p.dat; chmod 755 p.dat; ./p.dat 1 '2 3'; printf 'echo plain $1\\n' > q.dat; chmod +x q.dat; ./q.dat 7
+for i in 1 2 3; do ./a.dat $i >> all.dat; echo $i > f$i.dat; ./a.dat $i > g$i.dat; cat f$i.dat g$i.dat; done; exec 3> h.dat; echo x >&3; ./a.dat 4 >&3; echo y >&3; exec 3>&-; cat h.dat all.dat
+test -x a.dat && echo may run; test -x h.dat || echo may not run; find . -executable -name '?.dat' | sort; ./missing.dat; echo $?; exec ./a.dat last""" + f"\nX\n{shell} s.sh 2> /dev/null"
+        compare(
+            with_shell, """test -x a.dat && ./a.dat r; ./t.dat q; cat all.dat
+/usr/bin/python3 -c "
+import os, subprocess
+print(os.access('a.dat', os.X_OK), os.access('all.dat', os.X_OK))
+print(subprocess.run(['./a.dat', 'sub'], capture_output=True).stdout, subprocess.run(['./t.dat', 'spawn'], close_fds=False, capture_output=True).stdout)
+print(os.waitpid(os.posix_spawn('./t.dat', ['t', 'posix'], os.environ), 0)[1], os.waitpid(os.posix_spawnp('./a.dat', ['a', 'posix'], os.environ), 0)[1])
+for name in ('./all.dat', './missing.txt'):
+    try: subprocess.run([name])
+    except OSError as error: print(error.errno)
+\"""")
+
+
+def walks():
+    """Walks of the C library (nftw, ftw) find coupled files, with sizes, levels and in each order; statvfs answers for the directory."""
+    source = os.path.join(sys.path[0], "walk.c")
+    call("cc", "-w", "-o", "walk", source, status=0)
+    compare(
+        "mkdir sub; echo x > sub/x.txt; ln -s nowhere dangling; ln -s sub li; echo hello > a.dat; echo hi > b.dat; echo s > sub.dat; ../walk . a.dat b.dat sub sub.dat dangling li",
+        "../walk . a.dat b.dat sub sub.dat dangling li; ../walk ./ a.dat b.dat sub.dat\n/usr/bin/python3 -c \"\nimport os\n"
+        "a, b = os.statvfs(os.getcwd() + '/a.dat'), os.statvfs('.')\nprint(a.f_blocks == b.f_blocks, a.f_bsize == b.f_bsize)\"")
+
+
 clear_directory()
 globals()[case]()
