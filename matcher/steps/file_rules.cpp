@@ -8,8 +8,12 @@ namespace sluice::matcher {
 
 const FileRule& FileRules::of(const DatasetKey& key) const {
   if (key.name.empty()) throw Error(NC_EINVAL, "a file without a name");
-  if (key.rule < rules_.size()) return rules_[key.rule];
-  throw Error(NC_EINVAL, "the workflow has no rule " + std::to_string(key.rule));
+  return checked(key.rule);
+}
+
+const FileRule& FileRules::checked(std::uint32_t rule) const {
+  if (rule < rules_.size()) return rules_[rule];
+  throw Error(NC_EINVAL, "the workflow has no rule " + std::to_string(rule));
 }
 
 }  // namespace sluice::matcher
