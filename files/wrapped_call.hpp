@@ -170,7 +170,7 @@ int remove_directory(int directory, const char* path, const Remove& remove) noex
   return path != nullptr && is_taken(directory, path) ? fail(ENOTDIR) : remove();
 }
 
-// Coupled files that are programs to run: docs/design/within-programs.md.
+// Coupled files that are programs to run: docs/design/files-by-any-program.md.
 
 /// The first line of a script without "#!"; empty: it is no script.
 inline std::string line_of_script(int program) {
