@@ -251,7 +251,56 @@ def kept():
     expect(text("dump") == text("direct/dump"), "what ncdump says of the file")
 
 
-CASES = {"large": large, "mpi_ranks": mpi_ranks, "kept": kept, "to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
+THREE_WRITE = """
+import netCDF4
+for i in range(3):
+    d = netCDF4.Dataset(NAME, 'w', format='NETCDF3_CLASSIC'); d.createDimension('t', None)
+    d.createVariable('v', 'f8', ('t',))[:] = [1, 2, i]
+    d.close()
+"""
+THREE_READ = """
+import netCDF4
+for i in range(3): assert netCDF4.Dataset(NAME)['v'][:].tolist() == [1, 2, i]
+"""
+
+
+def rules():
+    """Burst-buffer logs, streams, files that are there, and removed ones."""
+    for more, name in ((", through: burst-buffer", "'a%d.nc' % i"), (", steps: stream", "'a.nc'")):
+        write_flow(script("write.py", THREE_WRITE.replace("NAME", name)), script("read.py", THREE_READ.replace("NAME", name)), more=more)
+        run()
+    anew = ("import netCDF4, os\ndef make(**more):\n    d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_CLASSIC', **more); d.close()\nmake()\n"
+            "try: make(clobber=False)\nexcept OSError as error: assert error.errno == -35, error\nelse: raise SystemExit('made again')\n"
+            "os.remove('a.nc')\nassert not os.path.exists('a.nc')\nmake(clobber=False)\n")
+    write_flow(script("write.py", anew), script("read.py", "import netCDF4\n"))
+    run()
+
+
+KILLED = """
+import netCDF4, os, signal, time
+d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_CLASSIC'); d.createDimension('t', None)
+v = d.createVariable('v', 'f8', ('t',))
+v[0] = 5
+d.sync()
+while not os.path.exists('seen'): time.sleep(0.01)
+v[1] = 6
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed():
+    """A writer that is killed leaves to its readers what it has synced, and in burst-buffer logs all that it has put."""
+    read = "import netCDF4\nd = netCDF4.Dataset('a.nc')\nassert d['v'][:].tolist() == [5]\nopen('seen', 'w').close()\nd.sync()\nassert netCDF4.Dataset('a.nc')['v'][:].tolist() == [5]\n"
+    write_flow(script("write.py", KILLED), script("read.py", read), more=", publish: sync")
+    run(status=137)
+    write_flow(script("write.py", KILLED.replace("while not os.path.exists('seen'): time.sleep(0.01)\n", "")), script("read.py", "import netCDF4\nnetCDF4.Dataset('a.nc')\n"),
+               more=", through: burst-buffer")
+    run(status=None)
+    harness.call(build + "/bin/sluice", "recover", ".", status=0)
+    harness.call(PYTHON, "-c", "import netCDF4\nassert netCDF4.Dataset('a.nc')['v'][:].tolist() == [5, 6]", status=0)
+
+
+CASES = {"rules": rules, "killed": killed, "large": large, "mpi_ranks": mpi_ranks, "kept": kept, "to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
 clear_directory()
 if case.startswith("calls"):
     calls_case(*(range(int(case[5:]), int(case[5:]) + 6)))
