@@ -300,7 +300,40 @@ def killed():
     harness.call(PYTHON, "-c", "import netCDF4\nassert netCDF4.Dataset('a.nc')['v'][:].tolist() == [5, 6]", status=0)
 
 
-CASES = {"rules": rules, "killed": killed, "large": large, "mpi_ranks": mpi_ranks, "kept": kept, "to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
+MIXED_WRITE = """
+import multiprocessing, netCDF4, threading
+def make(i):
+    d = netCDF4.Dataset(f'a{i}.nc', 'w', format='NETCDF3_CLASSIC'); d.createDimension('t', None)
+    d.createVariable('v', 'f8', ('t',))[:] = [i] * 1000
+    d.close()
+notes = open('notes.nc', 'w'); notes.write('begin\\n'); notes.flush()
+make(0)
+with multiprocessing.Pool(2) as pool: pool.map(make, range(1, 5))
+threads = [threading.Thread(target=make, args=(i,)) for i in range(5, 9)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+notes.write('end\\n'); notes.close()
+"""
+MIXED_READ = """
+import multiprocessing, netCDF4, os
+def look(i): return float(netCDF4.Dataset(f'a{i}.nc')['v'][:].sum())
+assert open('notes.nc').read() == 'begin\\nend\\n'
+assert look(0) == 0
+with multiprocessing.Pool(2) as pool: assert pool.map(look, range(9)) == [1000.0 * i for i in range(9)]
+assert open('a3.nc', 'rb').read(3) == b'CDF' and os.path.exists('a4.nc')
+try: netCDF4.Dataset('never.nc')
+except FileNotFoundError: pass
+else: raise SystemExit('there is never.nc')
+"""
+
+
+def processes():
+    """Forked children, threads, and files by the C library beside netCDF in one process; a file that never comes is none."""
+    write_flow(script("write.py", MIXED_WRITE), script("read.py", MIXED_READ))
+    run()
+
+
+CASES = {"processes": processes, "rules": rules, "killed": killed, "large": large, "mpi_ranks": mpi_ranks, "kept": kept, "to_pnetcdf": to_pnetcdf, "from_pnetcdf": from_pnetcdf, "python_pairs": python_pairs, "fortran": fortran, "live": live, "by_bytes": by_bytes}
 clear_directory()
 if case.startswith("calls"):
     calls_case(*(range(int(case[5:]), int(case[5:]) + 6)))
