@@ -41,6 +41,10 @@ std::string rate_text(std::uint64_t bytes, std::uint64_t milliseconds) {
   return milliseconds == 0 ? "–" : format_bytes(bytes * ms_in_a_second / milliseconds) + "/s";
 }
 
+std::string get_rate_text(const RunFigures::Files& files) {
+  return files.has_gets ? rate_text(files.get_bytes, files.get_ms) : "–";
+}
+
 std::string component_table(const RunFigures& figures) {
   std::vector<Row> rows;
   for (const RunFigures::Component& component : figures.components)
@@ -50,7 +54,8 @@ std::string component_table(const RunFigures& figures) {
                     format_milliseconds(component.memory_wait_ms),
                     component.end.empty() ? "–" : component.end});
   return html_table(
-      {"component", "ranks", "time", "put", "got", "waited in open", "waited for memory", "end"}, rows, true);
+      {"component", "ranks", "time", "put", "got or opened", "waited in open", "waited for memory", "end"},
+      rows, true);
 }
 
 std::string rule_table(const RunFigures& figures) {
@@ -58,12 +63,11 @@ std::string rule_table(const RunFigures& figures) {
   for (const RunFigures::Rule& rule : figures.rules)
     rows.push_back({rule.name, std::to_string(rule.files), std::to_string(rule.steps),
                     format_bytes(rule.put_bytes), rate_text(rule.put_bytes, rule.put_ms),
-                    format_bytes(rule.get_bytes), rate_text(rule.get_bytes, rule.get_ms),
-                    std::to_string(rule.gets - std::min(rule.gets, rule.replayed_gets)),
+                    format_bytes(rule.get_bytes), get_rate_text(rule), std::to_string(rule.matched_gets),
                     std::to_string(rule.replayed_gets)});
-  return html_table(
-      {"files", "published", "steps", "put", "put rate", "got", "get rate", "gets matched", "gets replayed"},
-      rows);
+  return html_table({"files", "published", "steps", "put", "put rate", "got or opened", "get rate",
+                     "gets matched", "gets replayed"},
+                    rows);
 }
 
 std::string file_table(const RunFigures& figures) {
@@ -71,9 +75,9 @@ std::string file_table(const RunFigures& figures) {
   for (const RunFigures::Files& file : figures.files)
     rows.push_back({file.name, format_bytes(file.put_bytes), format_milliseconds(file.put_ms),
                     rate_text(file.put_bytes, file.put_ms), format_bytes(file.get_bytes),
-                    format_milliseconds(file.get_ms), rate_text(file.get_bytes, file.get_ms)});
+                    format_milliseconds(file.get_ms), get_rate_text(file)});
   std::string text = html_table(
-      {"file", "put", "open for writing", "put rate", "got", "open for reading", "get rate"}, rows);
+      {"file", "put", "open for writing", "put rate", "got or opened", "open for reading", "get rate"}, rows);
   if (figures.more_files > 0)
     text += "<p>And " + format_count(figures.more_files, "smaller file") + ".</p>\n";
   return text;

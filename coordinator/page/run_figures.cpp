@@ -43,6 +43,7 @@ void add_files(const Timeline& timeline, RunFigures& figures) {
   std::map<std::string, OpenTimes> times;
   std::map<std::uint32_t, OpenTimes> rule_times;
   for (const runtime::Activity& activity : timeline.activities) {
+    if (activity.kind == Kind::get) by_name[activity.file].has_gets = true;
     if (activity.kind != Kind::write && activity.kind != Kind::read) continue;
     const bool is_write = activity.kind == Kind::write;
     RunFigures::Files& file = by_name[activity.file];
@@ -51,6 +52,7 @@ void add_files(const Timeline& timeline, RunFigures& figures) {
     for (OpenTimes* const of : {&times[activity.file], &rule_times[activity.rule]})
       (is_write ? of->writing : of->reading).add(activity.begin_ms, activity.end_ms);
   }
+  std::erase_if(by_name, [](const auto& entry) { return entry.second.name.empty(); });
   for (auto& [name, file] : by_name) {
     file.put_ms = times[name].writing.total_ms();
     file.get_ms = times[name].reading.total_ms();
@@ -68,6 +70,15 @@ void add_files(const Timeline& timeline, RunFigures& figures) {
   figures.files.resize(most_files);
 }
 
+/// Whether the component gets parts of files by PnetCDF. A record that lacks periods does not tell.
+bool has_gets(const Timeline& timeline, const matcher::RuleUse& use) {
+  return timeline.lost_activities > 0 ||
+         std::ranges::any_of(timeline.activities, [&](const runtime::Activity& activity) {
+           return activity.kind == Kind::get && activity.rule == use.rule &&
+                  activity.component == use.component;
+         });
+}
+
 void add_rules(const Timeline& timeline, RunFigures& figures) {
   for (std::size_t i = 0; i < timeline.rules.size(); ++i) {
     RunFigures::Rule rule;
@@ -81,6 +92,9 @@ void add_rules(const Timeline& timeline, RunFigures& figures) {
       rule.puts += use.counters.puts;
       rule.gets += use.counters.gets;
       rule.replayed_gets += use.counters.replayed_gets;
+      if (!has_gets(timeline, use)) continue;
+      rule.has_gets = true;
+      rule.matched_gets += use.counters.gets - std::min(use.counters.gets, use.counters.replayed_gets);
     }
     figures.rules.push_back(std::move(rule));
   }
@@ -166,10 +180,10 @@ void advise(const Timeline& timeline, RunFigures& figures) {
     if (rule.files == 0)
       figures.advice.push_back("no file of " + rule.name +
                                " was published: look at the paths that the programs use");
-    const std::uint64_t matched = rule.gets - std::min(rule.gets, rule.replayed_gets);
-    if (rule.gets < notable_gets || percent(rule.replayed_gets, rule.gets) >= usual_replay_percent) continue;
+    const std::uint64_t gets = rule.matched_gets + rule.replayed_gets;
+    if (gets < notable_gets || percent(rule.replayed_gets, gets) >= usual_replay_percent) continue;
     figures.advice.push_back(
-        std::to_string(percent(matched, rule.gets)) + " % of the gets of " + rule.name +
+        std::to_string(percent(rule.matched_gets, gets)) + " % of the gets of " + rule.name +
         " were matched anew: what is read or written changes from step to step, or each file is the first of "
         "its shape");
   }

@@ -15,10 +15,12 @@ struct RunFigures {
     std::uint64_t steps = 0;
     std::uint64_t put_bytes = 0, get_bytes = 0;
     std::uint64_t put_ms = 0, get_ms = 0;  ///< while a process had it open for writing, or for reading
+    bool has_gets = false;  ///< by PnetCDF. The C library only opens files: their bytes are no rate
   };
   struct Rule : Files {
     std::uint64_t files = 0;
     std::uint64_t puts = 0, gets = 0, replayed_gets = 0;
+    std::uint64_t matched_gets = 0;  ///< without opens by the C library, which count as gets
   };
   struct Component {
     std::string name;

@@ -138,6 +138,38 @@ TEST_CASE("the findings name the writer that others wait for") {
   CHECK(contains(killed.advice.back(), "was killed"));
 }
 
+TEST_CASE("opens by the C library are neither rates nor gets that were matched") {
+  Timeline timeline;
+  timeline.rules = {{"*.nc", "model", "memory", {"script", "analysis"}, {}}};
+  timeline.rules[0].totals.files = 1;
+  matcher::RuleUse script{0, "script", {}};
+  script.counters.gets = 500;
+  script.counters.get_bytes = 1 << 30;
+  timeline.uses = {script};
+  runtime::Activity open;
+  open.kind = runtime::Activity::Kind::read;
+  open.component = "script";
+  open.file = "a.nc";
+  open.end_ms = 1;
+  timeline.activities = {open};
+  timeline.verdict = "finished";
+  RunFigures figures = figures_of(timeline);
+  CHECK(figures.advice.empty());
+  CHECK(figures.rules.at(0).matched_gets == 0);
+  CHECK_FALSE(figures.rules.at(0).has_gets);
+  CHECK_FALSE(contains(as_page(timeline, figures), "/s<"));
+
+  timeline.uses.push_back({0, "analysis", script.counters});
+  runtime::Activity get = open;
+  get.kind = runtime::Activity::Kind::get;
+  get.component = "analysis";
+  timeline.activities.push_back(get);
+  figures = figures_of(timeline);
+  CHECK(figures.rules.at(0).matched_gets == 500);
+  REQUIRE(figures.advice.size() == 1);
+  CHECK(contains(figures.advice[0], "100 % of the gets of *.nc were matched anew"));
+}
+
 TEST_CASE("no name gets out of its place in the page, the drawing or the figures") {
   const Timeline timeline = recorded("page");
   const RunFigures figures = figures_of(timeline);
