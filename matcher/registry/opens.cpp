@@ -290,6 +290,7 @@ Step* Opens::step_of_job(const Group& group) const {
 
 /// The writer has ended. Who has read files of the rule and asks for the next one has come to their end.
 void Opens::refuse_for_good(Group& group) {
+  if (is_optional(group)) return await_publication(group);  // as while its writer runs
   const std::string& writer = parts_.rules.of(group.key).writer;
   const std::string text = parts_.names.quoted(group.key) + " will not be published: its writer " + writer +
                            " " + parts_.processes.find_component(writer)->reason;
