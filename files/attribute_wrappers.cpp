@@ -16,6 +16,7 @@ namespace {
 
 using sluice::files::fail;
 using sluice::files::ReaderChange;
+using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 
 constexpr int thousand = 1000;
@@ -28,9 +29,11 @@ timespec time_of(const timeval& time) noexcept {
 template <class OnFile, class OnDisk>
 int change_any(int directory, const char* path, const OnFile& on_file, const OnDisk& on_disk) noexcept {
   if (!sluice::files::may_be_written(path))
-    return sluice::files::change_read(directory, path) == ReaderChange::to_disk ? on_disk() : fail(EACCES);
+    return sluice::files::change_read(directory, path) == ReaderChange::to_disk
+               ? with_parts(directory, path, on_disk())
+               : fail(EACCES);
   const WrittenFile file = sluice::files::open_written(directory, path, O_RDONLY, 0);
-  if (file.kind == WrittenFile::Kind::ordinary) return on_disk();
+  if (file.kind == WrittenFile::Kind::ordinary) return with_parts(directory, path, on_disk());
   if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
   return on_file(file.file.number());
 }

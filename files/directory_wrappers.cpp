@@ -27,6 +27,7 @@ namespace {
 
 using sluice::files::CoupledEntries;
 using sluice::files::may_list_coupled;
+using sluice::files::of_directory;
 using sluice::files::OpenDirectories;
 
 static_assert(sizeof(dirent) == sizeof(dirent64));
@@ -121,7 +122,8 @@ template <class Entry, class Read, class Scan>
 int scan_any(int from, const char* path, Entry*** list, int (*is_wanted)(const Entry*),
              int (*compare)(const Entry**, const Entry**), const Read& read, const Scan& real) {
   if (!may_list_coupled()) return real();
-  const int number = ::openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int number =
+      of_directory(from, path, SLUICE_REAL(openat)(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
   if (number < 0) return -1;
   DIR* const directory = ::fdopendir(number);
   if (directory == nullptr) {
@@ -267,7 +269,11 @@ int type_for_ftw(int type) noexcept {
 extern "C" {
 
 SLUICE_EXPORT DIR* opendir(const char* path) {
-  return with_coupled_files(SLUICE_REAL(opendir)(path));
+  return with_coupled_files(of_directory(AT_FDCWD, path, SLUICE_REAL(opendir)(path)));
+}
+
+SLUICE_EXPORT int chdir(const char* path) noexcept {
+  return of_directory(AT_FDCWD, path, SLUICE_REAL(chdir)(path));
 }
 
 SLUICE_EXPORT DIR* fdopendir(int number) {

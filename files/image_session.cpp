@@ -175,11 +175,12 @@ void ImageSession::leave_steps() {
   give_back(std::move(connection));
 }
 
-FileDescriptor ImageSession::open_file(const runtime::OpenFile& request) {
+OpenedFile ImageSession::open_file(const runtime::OpenFile& request) {
   auto answer = ask(MessageType::open_file, runtime::encode(request), MessageType::file_opened);
-  if (runtime::decode<runtime::FileOpened>(answer.fields).is_ordinary) return {};
+  const auto opened = runtime::decode<runtime::FileOpened>(answer.fields);
+  if (opened.is_ordinary) return {};
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: a file without a descriptor");
-  return std::move(answer.descriptors.front());
+  return {std::move(answer.descriptors.front()), opened.names};
 }
 
 void ImageSession::remove_file(const runtime::Remove& request) {

@@ -60,6 +60,12 @@ struct FoundImage {
 /// Whether this process has steps of streams open; a forked child, or one of vfork, has none.
 [[nodiscard]] bool has_kept_steps() noexcept;
 
+/// A file that the component writes; without a descriptor it is an ordinary one.
+struct OpenedFile {
+  runtime::FileDescriptor file = {};
+  std::uint32_t names = 1;  ///< that it has in the run
+};
+
 /// What a process asks the matcher, and the images that it has had. A connection is used for one exchange at
 /// a time and then kept, because the end of the last one would be the end of the process for the matcher.
 /// Threads may use it at once.
@@ -81,7 +87,7 @@ class ImageSession {
 
   /// A file that this component writes; empty: an ordinary one. Throws Error: NC_EEXIST, NC_ENOENT, and what
   /// the workflow says to a create.
-  [[nodiscard]] runtime::FileDescriptor open_file(const runtime::OpenFile& request);
+  [[nodiscard]] OpenedFile open_file(const runtime::OpenFile& request);
   void tell(const runtime::FileHolder& holder);
   /// A line for the event log, once in the run.
   void complain(const std::string& text);

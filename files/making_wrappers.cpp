@@ -4,15 +4,19 @@
 // docs/design/names-and-places.md.
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -39,7 +43,20 @@ int make_any(int directory, const char* path, const Make& make) noexcept {
   while (length > 1 && path[length - 1] == '/') --length;
   if (length == 0 || length >= name.size()) return make();
   std::memcpy(name.data(), path, length);
-  return is_taken(directory, name.data()) ? fail(EEXIST) : make();
+  if (is_taken(directory, name.data())) return fail(EEXIST);
+  return sluice::files::with_parts(directory, name.data(), make());
+}
+
+/// Empty where the address is no path.
+std::string path_of_socket(const sockaddr* address, socklen_t length) noexcept {
+  constexpr std::size_t begin = offsetof(sockaddr_un, sun_path);
+  if (address == nullptr || length <= begin || address->sa_family != AF_UNIX) return {};
+  const char* const path = reinterpret_cast<const char*>(address) + begin;
+  try {
+    return std::string(path, ::strnlen(path, length - begin));
+  } catch (const std::exception&) {
+    return {};  // no memory: the kernel knows what is on disk
+  }
 }
 
 /// Files of random names. The C library opens them by calls of its own, so they are made here where a rule
@@ -117,6 +134,12 @@ SLUICE_EXPORT int symlink(const char* target, const char* path) noexcept {
 
 SLUICE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
   return make_any(directory, path, [&] { return SLUICE_REAL(symlinkat)(target, directory, path); });
+}
+
+SLUICE_EXPORT int bind(int socket, const sockaddr* address, socklen_t length) noexcept {
+  const std::string path = path_of_socket(address, length);
+  if (!path.empty() && is_taken(AT_FDCWD, path.c_str())) return fail(EADDRINUSE);
+  return SLUICE_REAL(bind)(socket, address, length);
 }
 
 SLUICE_EXPORT int rmdir(const char* path) noexcept {

@@ -80,7 +80,7 @@ char* whole_name(const char* path, char* whole, const OfPath& of_path) {
   const CoupledFile file = look_for(AT_FDCWD, path);
   if (file.kind == CoupledFile::Kind::failed) return errno = file.error_number, nullptr;
   if (file.kind == CoupledFile::Kind::image) return name_in_directory(path, whole);
-  return of_path();
+  return sluice::files::with_parts(AT_FDCWD, path, of_path());
 }
 
 int is_no_link(int) noexcept {

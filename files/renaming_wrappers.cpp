@@ -206,7 +206,7 @@ int land(const NamedFile& from, const Path& to, std::string& part) {
 /// The kernel renames, and the matcher takes the file over.
 template <class Rename>
 int rename_into_run(const Renamed& renamed, const Rename& rename) noexcept {
-  if (!is_there(renamed.from)) return fail(ENOENT);
+  if (!is_there(renamed.from)) return rename();  // the kernel knows why
   if (renamed.has(RENAME_NOREPLACE) && is_there(renamed.to)) return fail(EEXIST);
   if (renamed.has(RENAME_EXCHANGE)) return fail(is_there(renamed.to) ? EINVAL : ENOENT);
   const int before = errno;
@@ -374,6 +374,7 @@ int move_inner(const Renamed& renamed, const Inner& inner) {
 template <class Rename>
 int rename_directory(const Renamed& renamed, const Rename& rename) {
   if (renamed.has(RENAME_NOREPLACE) && mode_on_disk(renamed.to) != 0) return fail(EEXIST);
+  if (are_one_file(renamed.from, renamed.to)) return rename();
   std::vector<Inner> files, others;
   if (const int trouble = list_inner(renamed.from, files); trouble != 0) return fail(trouble);
   if (const int trouble = is_directory(renamed.to) ? list_inner(renamed.to, others) : 0; trouble != 0)
@@ -464,6 +465,17 @@ int link_in_place(const NamedFile& from, const NamedFile& to, const Path& path, 
   return trouble == ENOENT ? publish_renamed(path, OpenReason::renamed) : trouble;
 }
 
+/// The kernel makes the name, and the matcher takes the file over by it: what is written until its last close
+/// is in the run. Returns errno, or 0.
+template <class Link>
+int link_into_run(const Path& to, const Link& link) {
+  if (is_there(to)) return EEXIST;
+  if (link() != 0) return errno;
+  const int trouble = publish_renamed(to, OpenReason::adopted);
+  if (trouble != 0) remove_on_disk(to);
+  return trouble;
+}
+
 /// Returns errno, or 0; ENODATA: that is the kernel's business.
 template <class Link>
 int link_written(const Path& from, const Path& to, const Link& link) {
@@ -481,7 +493,7 @@ int link_written(const Path& from, const Path& to, const Link& link) {
   const bool is_on_disk = source.kind != Kind::in_run;
   if (target.kind == Kind::in_place && is_on_disk) return link_in_place(source, target, to, link);
   if (target.kind == Kind::ordinary) return ENODATA;
-  return copy_file(from, to);
+  return target.kind == Kind::in_run && is_on_disk ? link_into_run(to, link) : copy_file(from, to);
 }
 
 /// `flags`: as of linkat(2); where links are followed, a file without a name (O_TMPFILE) gets one by its link
@@ -509,33 +521,49 @@ int link_any(const Path& from, const Path& to, int flags, const Link& link) noex
   return trouble == 0 ? 0 : fail(trouble);
 }
 
+/// The outcome of a call with two names. The first is looked at first, as the kernel does.
+int with_names(const Path& from, const Path& to, int outcome) noexcept {
+  using sluice::files::with_parts;
+  return with_parts(to.directory, to.text, with_parts(from.directory, from.text, outcome));
+}
+
 }  // namespace
 
 extern "C" {
 
 SLUICE_EXPORT int rename(const char* from, const char* to) noexcept {
-  return rename_any({{AT_FDCWD, from}, {AT_FDCWD, to}}, [&] { return SLUICE_REAL(rename)(from, to); });
+  return with_names({AT_FDCWD, from}, {AT_FDCWD, to}, rename_any({{AT_FDCWD, from}, {AT_FDCWD, to}}, [&] {
+                      return SLUICE_REAL(rename)(from, to);
+                    }));
 }
 
 SLUICE_EXPORT int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
-  return rename_any({{from_directory, from}, {to_directory, to}},
-                    [&] { return SLUICE_REAL(renameat)(from_directory, from, to_directory, to); });
+  return with_names({from_directory, from}, {to_directory, to},
+                    rename_any({{from_directory, from}, {to_directory, to}}, [&] {
+                      return SLUICE_REAL(renameat)(from_directory, from, to_directory, to);
+                    }));
 }
 
 SLUICE_EXPORT int renameat2(int from_directory, const char* from, int to_directory, const char* to,
                             unsigned int flags) noexcept {
-  return rename_any({{from_directory, from}, {to_directory, to}, flags},
-                    [&] { return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags); });
+  return with_names({from_directory, from}, {to_directory, to},
+                    rename_any({{from_directory, from}, {to_directory, to}, flags}, [&] {
+                      return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags);
+                    }));
 }
 
 SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
-  return link_any({AT_FDCWD, from}, {AT_FDCWD, to}, 0, [&] { return SLUICE_REAL(link)(from, to); });
+  return with_names({AT_FDCWD, from}, {AT_FDCWD, to}, link_any({AT_FDCWD, from}, {AT_FDCWD, to}, 0, [&] {
+                      return SLUICE_REAL(link)(from, to);
+                    }));
 }
 
 SLUICE_EXPORT int linkat(int from_directory, const char* from, int to_directory, const char* to,
                          int flags) noexcept {
-  return link_any({from_directory, from}, {to_directory, to}, flags,
-                  [&] { return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags); });
+  return with_names({from_directory, from}, {to_directory, to},
+                    link_any({from_directory, from}, {to_directory, to}, flags, [&] {
+                      return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags);
+                    }));
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 #include "wrapped_call.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +118,41 @@ bool is_link(int directory, const char* path) noexcept {
   return is;
 }
 
+bool stops_at_link(int directory, const char* path, int flags) noexcept {
+  constexpr int anew = O_CREAT | O_EXCL;
+  return ((flags & O_NOFOLLOW) != 0 || (flags & anew) == anew) && may_be_coupled(path) &&
+         is_link(directory, path);
+}
+
+namespace {
+
+bool is_on_disk(int directory, const char* path) noexcept {
+  const int before = errno;
+  const Inside inside;
+  struct stat facts {};
+  const bool is = ::fstatat(directory, path, &facts, 0) == 0;
+  errno = before;
+  return is;
+}
+
+}  // namespace
+
+void note_files_in_path(int directory, const char* path) noexcept {
+  std::array<char, PATH_MAX> part{};
+  if (!may_list_coupled() || path == nullptr || std::strlen(path) >= part.size()) return;
+  std::strcpy(part.data(), path);
+  for (char* end = std::strrchr(part.data(), '/'); end != nullptr; end = std::strrchr(part.data(), '/')) {
+    *end = '\0';
+    if (end == part.data()) return;
+    if (!may_be_coupled(part.data())) continue;
+    if (is_on_disk(directory, part.data())) return;  // the kernel knows why
+    if (is_taken(directory, part.data())) {
+      errno = ENOTDIR;
+      return;
+    }
+  }
+}
+
 namespace {
 
 bool has_rules() noexcept {
@@ -215,7 +251,8 @@ bool has_coupled_files(int directory, const char* path) noexcept {
 CoupledFile look_for(int directory, const char* path, const void* site) noexcept {
   if (!may_be_coupled(path) || *path == '\0') return {};
   WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0);
-  if (own.kind == WrittenFile::Kind::given) return {CoupledFile::Kind::image, std::move(own.file), {}, 0};
+  if (own.kind == WrittenFile::Kind::given)
+    return {CoupledFile::Kind::image, std::move(own.file), {}, 0, own.names};
   if (own.kind == WrittenFile::Kind::failed) return {CoupledFile::Kind::failed, {}, {}, own.error_number};
   const int before = errno;
   const Inside inside;

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -103,6 +104,8 @@ void close_written(runtime::FileDescriptor& descriptor) noexcept;
 
 /// Whether there is a symbolic link at the path itself. Leaves errno as it is.
 [[nodiscard]] bool is_link(int directory, const char* path) noexcept;
+/// Whether an open with these flags does not follow a link at the path, and one is there.
+[[nodiscard]] bool stops_at_link(int directory, const char* path, int flags) noexcept;
 /// Where the links on disk that begin at the path end, if a rule may cover that; empty: no link is there.
 /// Leaves errno as it is.
 [[nodiscard]] std::string end_of_links(const char* path) noexcept;
@@ -129,30 +132,64 @@ class ImageLink {
   std::array<char, 32> text_{};
 };
 
+/// A call about the path has failed with ENOENT. Where a part of it is a coupled file, errno becomes ENOTDIR:
+/// the kernel knows only directories on disk.
+void note_files_in_path(int directory, const char* path) noexcept;
+
+/// The outcome of a call, with the errno that it has where a coupled file is a part of the path.
+template <class Outcome>
+Outcome with_parts(int directory, const char* path, Outcome outcome) noexcept {
+  bool has_failed = false;
+  if constexpr (std::is_pointer_v<Outcome>) {
+    has_failed = outcome == nullptr;
+  } else {
+    has_failed = outcome == -1;
+  }
+  if (has_failed && errno == ENOENT) note_files_in_path(directory, path);
+  return outcome;
+}
+
+/// The same for a call that takes directories alone: a coupled file is none.
+template <class Outcome>
+Outcome of_directory(int directory, const char* path, Outcome outcome) noexcept {
+  std::array<char, PATH_MAX> whole;
+  const std::size_t length = path == nullptr ? 0 : std::strlen(path);
+  if (length == 0 || length + 1 >= whole.size()) return outcome;
+  std::memcpy(whole.data(), path, length);
+  std::memcpy(whole.data() + length, "/", 2);
+  return with_parts(directory, whole.data(), outcome);
+}
+
 inline int fail(int error_number) noexcept {
   errno = error_number;
   return -1;
 }
 
-/// `of_image(descriptor)` and `of_path(directory, path)` answer for a path: -1 and errno where they fail.
+/// `of_image(descriptor)`, or `of_image(file)`, and `of_path(directory, path)` answer for a path: -1 and
+/// errno where they fail.
 template <class OfImage, class OfPath>
 auto ask_any(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
     -> decltype(of_path(directory, path)) {
   const CoupledFile file = look_for(directory, path);
   switch (file.kind) {
     case CoupledFile::Kind::image:
-      return of_image(file.image.number());
+      if constexpr (std::is_invocable_v<const OfImage&, const CoupledFile&>) {
+        return of_image(file);
+      } else {
+        return of_image(file.image.number());
+      }
     case CoupledFile::Kind::on_disk:
       return of_path(AT_FDCWD, file.path.c_str());
     case CoupledFile::Kind::failed:
-      return fail(file.error_number);
+      return with_parts(directory, path, fail(file.error_number));
     default:
       break;
   }
   const auto answer = of_path(directory, path);
   if (answer != -1 || errno != ENOENT) return answer;
   const std::string target = behind_links(directory, path);
-  return target.empty() ? answer : ask_any(directory, target.c_str(), of_image, of_path);
+  return target.empty() ? with_parts(directory, path, answer)
+                        : ask_any(directory, target.c_str(), of_image, of_path);
 }
 
 /// The same about a link itself, where one is at the path.
@@ -167,7 +204,8 @@ auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, co
 template <class Remove>
 int remove_directory(int directory, const char* path, const Remove& remove) noexcept {
   if (path != nullptr && has_coupled_files(directory, path)) return fail(ENOTEMPTY);
-  return path != nullptr && is_taken(directory, path) ? fail(ENOTDIR) : remove();
+  if (path != nullptr && is_taken(directory, path)) return fail(ENOTDIR);
+  return with_parts(directory, path, remove());
 }
 
 // Coupled files that are programs to run: docs/design/files-by-any-program.md.

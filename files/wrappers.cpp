@@ -49,6 +49,8 @@ using sluice::files::may_be_written;
 using sluice::files::open_written;
 using sluice::files::OpenReason;
 using sluice::files::ReaderChange;
+using sluice::files::stops_at_link;
+using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 
 constexpr mode_t all_may = 0666;
@@ -145,6 +147,7 @@ template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
   if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags, site);
+  if (stops_at_link(directory, path, flags)) return open_path(directory, path);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
       sluice::files::record_written(directory, path, may_be_for_reading(flags));
@@ -197,6 +200,12 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
   return may_make_linked ? open_path(directory, path) : descriptor;
 }
 
+/// What a program asks for.
+template <class OpenPath>
+int open_named(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  return with_parts(directory, path, open_any(directory, path, how, open_path));
+}
+
 bool is_for_reading(std::string_view mode) noexcept {
   return mode.starts_with('r') && mode.find('+') == std::string_view::npos;
 }
@@ -246,6 +255,7 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
   if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode), site);
+  if (stops_at_link(AT_FDCWD, path, flags_of(mode))) return open_with(path, mode);
   if (!is_for_reading(mode)) {
     if (path != nullptr && sluice::files::records_files())
       sluice::files::record_written(AT_FDCWD, path, may_be_for_reading(flags_of(mode)));
@@ -270,23 +280,46 @@ FILE* fopen_any(const char* path, const char* mode, const void* site, const Open
 /// as above.
 template <class OpenPath>
 FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  const std::string target = sluice::files::behind_links(AT_FDCWD, path);
+  const bool follows = mode == nullptr || (flags_of(mode) & O_EXCL) == 0;
+  const std::string target = follows ? sluice::files::behind_links(AT_FDCWD, path) : std::string();
   return fopen_any(target.empty() ? path : target.c_str(), mode, site, open_with);
 }
 
 template <class OpenPath>
 FILE* fopen_followed(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  if (!is_for_reading(std::string_view(mode))) return fopen_once(path, mode, site, open_with);
+  if (!is_for_reading(std::string_view(mode)))
+    return with_parts(AT_FDCWD, path, fopen_once(path, mode, site, open_with));
   FILE* const stream = fopen_any(path, mode, site, open_with);
   if (stream != nullptr || errno != ENOENT) return stream;
   const std::string target = sluice::files::behind_links(AT_FDCWD, path);
-  return target.empty() ? stream : fopen_any(target.c_str(), mode, site, open_with);
+  return target.empty() ? with_parts(AT_FDCWD, path, stream)
+                        : fopen_any(target.c_str(), mode, site, open_with);
 }
 
-/// A memory file has no name, but the image of a coupled file counts as having one.
+/// As the C library does it: what the stream holds back comes before the open, and a stream that cannot be
+/// opened again is closed.
+template <class OpenPath>
+FILE* reopen_any(const char* path, const char* mode, FILE* stream, const void* site,
+                 const OpenPath& open_with) {
+  if (path == nullptr || stream == nullptr || !sluice::files::may_list_coupled())
+    return open_with(path, mode);
+  (void)std::fflush(stream);
+  bool is_taken_over = false;
+  FILE* const opened = fopen_once(path, mode, site, [&](const char* other, const char* how) {
+    is_taken_over = true;
+    return open_with(other, how);
+  });
+  if (opened != nullptr || is_taken_over) return with_parts(AT_FDCWD, path, opened);
+  const int trouble = errno;
+  (void)::fclose(stream);
+  errno = trouble;
+  return with_parts(AT_FDCWD, path, opened);
+}
+
+/// A memory file has no name, but the image of a coupled file has those in the run.
 template <class Facts>
-int stat_image(int status, Facts* facts) noexcept {
-  if (status == 0 && facts->st_nlink == 0) facts->st_nlink = 1;
+int stat_image(const CoupledFile& image, int status, Facts* facts) noexcept {
+  if (status == 0 && facts->st_nlink == 0) facts->st_nlink = image.names;
   return status;
 }
 
@@ -322,29 +355,29 @@ mode_t mode_of(int flags, va_list arguments) {
 
 extern "C" {
 
-#define SLUICE_OPEN(open, openat)                                                                   \
-  SLUICE_EXPORT int open(const char* path, int flags, ...) {                                        \
-    SLUICE_MODE(flags);                                                                             \
-    return open_any(AT_FDCWD, path, {flags, mode, SLUICE_SITE},                                     \
-                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags, mode); }); \
-  }                                                                                                 \
-  SLUICE_EXPORT int openat(int directory, const char* path, int flags, ...) {                       \
-    SLUICE_MODE(flags);                                                                             \
-    return open_any(directory, path, {flags, mode, SLUICE_SITE}, [&](int from, const char* other) { \
-      return SLUICE_REAL(openat)(from, other, flags, mode);                                         \
-    });                                                                                             \
+#define SLUICE_OPEN(open, openat)                                                                     \
+  SLUICE_EXPORT int open(const char* path, int flags, ...) {                                          \
+    SLUICE_MODE(flags);                                                                               \
+    return open_named(AT_FDCWD, path, {flags, mode, SLUICE_SITE},                                     \
+                      [&](int, const char* other) { return SLUICE_REAL(open)(other, flags, mode); }); \
+  }                                                                                                   \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags, ...) {                         \
+    SLUICE_MODE(flags);                                                                               \
+    return open_named(directory, path, {flags, mode, SLUICE_SITE}, [&](int from, const char* other) { \
+      return SLUICE_REAL(openat)(from, other, flags, mode);                                           \
+    });                                                                                               \
   }
 SLUICE_OPEN(open, openat)
 SLUICE_OPEN(open64, openat64)
 
-#define SLUICE_CHECKED_OPEN(open, openat)                                                                  \
-  SLUICE_EXPORT int open(const char* path, int flags) {                                                    \
-    return open_any(AT_FDCWD, path, {flags, 0, SLUICE_SITE},                                               \
-                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags); });              \
-  }                                                                                                        \
-  SLUICE_EXPORT int openat(int directory, const char* path, int flags) {                                   \
-    return open_any(directory, path, {flags, 0, SLUICE_SITE},                                              \
-                    [&](int from, const char* other) { return SLUICE_REAL(openat)(from, other, flags); }); \
+#define SLUICE_CHECKED_OPEN(open, openat)                                                                    \
+  SLUICE_EXPORT int open(const char* path, int flags) {                                                      \
+    return open_named(AT_FDCWD, path, {flags, 0, SLUICE_SITE},                                               \
+                      [&](int, const char* other) { return SLUICE_REAL(open)(other, flags); });              \
+  }                                                                                                          \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags) {                                     \
+    return open_named(directory, path, {flags, 0, SLUICE_SITE},                                              \
+                      [&](int from, const char* other) { return SLUICE_REAL(openat)(from, other, flags); }); \
   }
 SLUICE_CHECKED_OPEN(__open_2, __openat_2)
 SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
@@ -358,11 +391,11 @@ SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
 SLUICE_FOPEN(fopen)
 SLUICE_FOPEN(fopen64)
 
-#define SLUICE_FREOPEN(freopen)                                                          \
-  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {        \
-    return fopen_once(path, mode, SLUICE_SITE, [&](const char* other, const char* how) { \
-      return SLUICE_REAL(freopen)(other, how, stream);                                   \
-    });                                                                                  \
+#define SLUICE_FREOPEN(freopen)                                                                  \
+  SLUICE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {                \
+    return reopen_any(path, mode, stream, SLUICE_SITE, [&](const char* other, const char* how) { \
+      return SLUICE_REAL(freopen)(other, how, stream);                                           \
+    });                                                                                          \
   }
 SLUICE_FREOPEN(freopen)
 SLUICE_FREOPEN(freopen64)
@@ -375,11 +408,14 @@ SLUICE_FREOPEN(freopen64)
 SLUICE_CREAT(creat)
 SLUICE_CREAT(creat64)
 
-#define SLUICE_STAT(stat, fstat, structure, ask)                                             \
-  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {               \
-    return ask(                                                                              \
-        AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
-        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });            \
+#define SLUICE_STAT(stat, fstat, structure, ask)                                  \
+  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {    \
+    return ask(                                                                   \
+        AT_FDCWD, path,                                                           \
+        [&](const CoupledFile& image) {                                           \
+          return stat_image(image, ::fstat(image.image.number(), facts), facts);  \
+        },                                                                        \
+        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); }); \
   }
 SLUICE_STAT(stat, fstat, stat, ask_any)
 SLUICE_STAT(lstat, fstat, stat, ask_unfollowed)
@@ -389,31 +425,40 @@ SLUICE_STAT(lstat64, fstat64, stat64, ask_unfollowed)
 #define SLUICE_FSTATAT(fstatat, fstat, structure)                                                           \
   SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
     return ask_by_flags(                                                                                    \
-        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); },        \
+        flags, directory, path,                                                                             \
+        [&](const CoupledFile& image) {                                                                     \
+          return stat_image(image, ::fstat(image.image.number(), facts), facts);                            \
+        },                                                                                                  \
         [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
   }
 SLUICE_FSTATAT(fstatat, fstat, stat)
 SLUICE_FSTATAT(fstatat64, fstat64, stat64)
 
-#define SLUICE_XSTAT(xstat, fstat, structure, ask)                                           \
-  SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {          \
-    return ask(                                                                              \
-        AT_FDCWD, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
-        [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); });  \
+#define SLUICE_XSTAT(xstat, fstat, structure, ask)                                          \
+  SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {         \
+    return ask(                                                                             \
+        AT_FDCWD, path,                                                                     \
+        [&](const CoupledFile& image) {                                                     \
+          return stat_image(image, ::fstat(image.image.number(), facts), facts);            \
+        },                                                                                  \
+        [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); }); \
   }
 SLUICE_XSTAT(__xstat, fstat, stat, ask_any)
 SLUICE_XSTAT(__lxstat, fstat, stat, ask_unfollowed)
 SLUICE_XSTAT(__xstat64, fstat64, stat64, ask_any)
 SLUICE_XSTAT(__lxstat64, fstat64, stat64, ask_unfollowed)
 
-#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                  \
-  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts,  \
-                             int flags) {                                                            \
-    return ask_by_flags(                                                                             \
-        flags, directory, path, [&](int image) { return stat_image(::fstat(image, facts), facts); }, \
-        [&](int from, const char* other) {                                                           \
-          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                          \
-        });                                                                                          \
+#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                 \
+  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
+                             int flags) {                                                           \
+    return ask_by_flags(                                                                            \
+        flags, directory, path,                                                                     \
+        [&](const CoupledFile& image) {                                                             \
+          return stat_image(image, ::fstat(image.image.number(), facts), facts);                    \
+        },                                                                                          \
+        [&](int from, const char* other) {                                                          \
+          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
+        });                                                                                         \
   }
 SLUICE_FXSTATAT(__fxstatat, fstat, stat)
 SLUICE_FXSTATAT(__fxstatat64, fstat64, stat64)
@@ -422,10 +467,11 @@ SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int
                         struct statx* facts) noexcept {
   return ask_by_flags(
       flags, directory, path,
-      [&](int image) {
+      [&](const CoupledFile& file) {
         constexpr int of_path = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-        const int status = SLUICE_REAL(statx)(image, "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);
-        if (status == 0 && facts->stx_nlink == 0) facts->stx_nlink = 1;
+        const int status =
+            SLUICE_REAL(statx)(file.image.number(), "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);
+        if (status == 0 && facts->stx_nlink == 0) facts->stx_nlink = file.names;
         return status;
       },
       [&](int from, const char* other) { return SLUICE_REAL(statx)(from, other, flags, mask, facts); });

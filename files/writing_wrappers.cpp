@@ -32,6 +32,7 @@ using sluice::files::NamedFile;
 using sluice::files::ReaderChange;
 using sluice::files::remove_directory;
 using sluice::files::remove_read;
+using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
 using sluice::runtime::FileIdentity;
@@ -85,7 +86,7 @@ int remove_read_any(int directory, const char* path, const Remove& remove) noexc
 template <class Remove>
 int remove_any(int directory, const char* path, const Remove& remove) noexcept {
   if (may_be_coupled(path) && is_link(directory, path)) return remove();
-  if (!may_be_written(path)) return remove_read_any(directory, path, remove);
+  if (!may_be_written(path)) return with_parts(directory, path, remove_read_any(directory, path, remove));
   const int before = errno;
   int outcome = ENOENT;
   bool is_in_run = false;
@@ -103,15 +104,16 @@ int remove_any(int directory, const char* path, const Remove& remove) noexcept {
     errno = before;
     return 0;
   }
-  return removed;
+  return with_parts(directory, path, removed);
 }
 
 template <class Truncate>
 int truncate_any(const char* path, off_t length, const Truncate& truncate) noexcept {
   if (!may_be_written(path))
-    return change_read(AT_FDCWD, path) == ReaderChange::to_disk ? truncate() : fail(EACCES);
+    return change_read(AT_FDCWD, path) == ReaderChange::to_disk ? with_parts(AT_FDCWD, path, truncate())
+                                                                : fail(EACCES);
   WrittenFile file = open_written(AT_FDCWD, path, O_WRONLY);
-  if (file.kind == WrittenFile::Kind::ordinary) return truncate();
+  if (file.kind == WrittenFile::Kind::ordinary) return with_parts(AT_FDCWD, path, truncate());
   if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
   const int outcome = ::ftruncate(file.file.number(), length);
   const int before = errno;

@@ -237,12 +237,16 @@ mode_t permissions_of(mode_t mode) noexcept {
 }
 
 /// Why the file cannot be made, or opened, by this name: errno, or 0. `flags` loses O_CREAT where only what
-/// is there can be opened.
-int trouble_of_name(int directory, const char* path, int& flags) noexcept {
+/// is there can be opened. `end`: the whole path, where a link may have led to it.
+int trouble_of_name(int directory, const char* path, const char* end, int& flags) noexcept {
   const char* const slash = std::strrchr(path, '/');
   if (std::strlen(slash == nullptr ? path : slash + 1) > NAME_MAX) return ENAMETOOLONG;
   if ((flags & O_CREAT) == 0) return 0;
-  const int trouble = trouble_of_parent(directory, path);
+  std::array<char, 1> link;
+  const bool is_link = ::readlinkat(directory, path, link.data(), link.size()) >= 0;
+  struct stat facts {};
+  if (is_link && ::fstatat(directory, path, &facts, 0) != 0 && errno == ELOOP) return ELOOP;
+  const int trouble = trouble_of_parent(directory, is_link ? end : path);
   if (trouble == EACCES || trouble == EROFS) flags &= ~O_CREAT;
   return trouble;
 }
@@ -262,20 +266,21 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
   // What has the same name in each step of a stream would lose one on the disk by the next.
   const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
-  const int trouble = trouble_of_name(directory, path, flags);
+  const int trouble = trouble_of_name(directory, path, match->file.c_str(), flags);
   const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
   if (!may_be_there) return {WrittenFile::Kind::failed, {}, trouble};
-  runtime::FileDescriptor file;
+  OpenedFile opened;
   try {
-    file = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
-                              static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                              matcher::is_in_files(match->rule.through), is_in_place,
-                              reason == OpenReason::adopted, is_renamed, may_be_shared});
+    opened = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+                                static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
+                                matcher::is_in_files(match->rule.through), is_in_place,
+                                reason == OpenReason::adopted, is_renamed, may_be_shared});
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT || (flags & O_CREAT) != 0) throw;
     // The kernel knows why it is not there.
     return trouble == 0 ? WrittenFile{} : WrittenFile{WrittenFile::Kind::failed, {}, trouble};
   }
+  runtime::FileDescriptor file = std::move(opened.file);
   if (!file) return {};
   // Who makes a file and only reads it may write it by a second descriptor.
   if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) {
@@ -286,7 +291,7 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
     kept().release(file);
     note_own_connection();
   }
-  return {WrittenFile::Kind::given, std::move(file), 0};
+  return {WrittenFile::Kind::given, std::move(file), 0, opened.names};
 }
 
 }  // namespace
@@ -338,8 +343,8 @@ ClosedFile begin_close(int descriptor) noexcept {
   if (file == no_file || !held.has(file)) return {};
   if (counts_all ? has_another(descriptor, file, identity_of) : has_another(descriptor, file, written_by))
     return {};
-  struct stat facts {};
-  const bool is_marked = ::fstat(descriptor, &facts) == 0 && (facts.st_mode & S_ISVTX) != 0;
+  std::uint64_t mark = 0;
+  const bool is_marked = ::fcntl(descriptor, F_GET_RW_HINT, &mark) == 0 && mark == runtime::mark_of_landing;
   return {file, is_marked};
 }
 

@@ -12,6 +12,7 @@ struct WrittenFile {
   Kind kind = Kind::ordinary;
   runtime::FileDescriptor file = {};  ///< opened with the flags; close-on-exec
   int error_number = 0;
+  std::uint32_t names = 1;  ///< that it has in the run
 };
 
 enum class OpenReason {

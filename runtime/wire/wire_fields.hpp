@@ -111,7 +111,7 @@ SLUICE_FIELDS(ImageMade, m.bytes, m.path, m.step, m.grows)
 SLUICE_FIELDS(NewestImageRequest, m.key, m.path)
 SLUICE_FIELDS(OpenFile, m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files,
               m.is_in_place, m.is_adopted, m.is_renamed, m.is_by_mpi_io)
-SLUICE_FIELDS(FileOpened, m.is_ordinary)
+SLUICE_FIELDS(FileOpened, m.is_ordinary, m.names)
 SLUICE_FIELDS(FileIdentity, m.device, m.file)
 SLUICE_FIELDS(NameFile, m.how, m.from, m.to, m.must_be_new)
 SLUICE_FIELDS(AwaitFile, m.file)

@@ -106,7 +106,8 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     begin(place, open);
   } else if (Client* const client = clients_.find(open.client)) {
     const auto own = reopened(*published_.contents(place.step), flags);
-    clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
+    clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
+                  {own});
   }
 }
 
@@ -309,8 +310,16 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
     writers_.note_given(file.id, client->process->process_id, is_for_reading);
     file.closes_wanted = open.request.closes;
   }
-  clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{}), {own});
+  clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
+                {own});
   return may_write;
+}
+
+/// That the file of the path has. The kernel counts those of files on disk.
+std::uint32_t WrittenFiles::names_at(const QueuedOpen& open) const {
+  const auto known = places_.find(open.request.path);
+  const bool is_linked = known != places_.end() && known->second.links != nullptr;
+  return is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : 1;
 }
 
 void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string& text) {

@@ -15,6 +15,14 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+void mark(const FileDescriptor& file, std::uint64_t how) noexcept {
+  (void)::fcntl(file.number(), F_SET_RW_HINT, &how);
+}
+
+}  // namespace
+
 /// A request for a name, until it is answered.
 struct WrittenFiles::Renaming {
   ClientId client = 0;
@@ -351,7 +359,7 @@ void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
     bytes = file->bytes.file;
     file->landings.push_back(landing);
     // Who closes such a file waits until its bytes are on the disk, and knows it by this.
-    (void)::fchmod(bytes->number(), (status_of(*bytes).st_mode & 07777) | S_ISVTX);
+    mark(*bytes, mark_of_landing);
   }
   bytes_.copy_to(bytes, landing, [this, renaming](const Outcome& outcome) {
     outcome.is_failure() ? refuse(renaming, outcome.status, outcome.text) : done(renaming);
@@ -377,7 +385,7 @@ void WrittenFiles::end_landing(File& file) {
   if (file.state != File::State::publishing) return;
   file.landings.clear();
   if (file.is_nameless) return end_without_step(file);
-  (void)::fchmod(file.bytes.file->number(), status_of(*file.bytes.file).st_mode & 06777);
+  mark(*file.bytes.file, RWH_WRITE_LIFE_NOT_SET);
   end_written(file);
 }
 

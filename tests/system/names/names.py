@@ -102,6 +102,37 @@ CASES = {
     "a program has a scheme of its own for names": ("for i in 1 2 3 4 5 6 7 8 9; do echo $i > a.dat.partial; mv a.dat.partial a.dat || echo lost; done; cat a.dat; ls", "cat a.dat"),
     "a reader makes files for itself": ("echo 1 > a.dat", "mkdir -p e; echo mine > e/a.dat; cat e/a.dat; echo more >> e/a.dat; cat e/a.dat a.dat"),
     "a link with a name of the run leads to an ordinary file": ("echo 2 > foo.txt; ln -s foo.txt a.dat; cat a.dat; ls", "cat a.dat"),
+    "a file without a name gets one while it is written": ("#python\nfile = os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o644)\nos.write(file, b'one ')\n"
+                                                           "print(libc.linkat(-100, b'/proc/self/fd/%d' % file, -100, b'a.dat', 0x400), flush=True)\nos.write(file, b'two')\nos.close(file)\nshow('a.dat')\ntree()\n", "cat a.dat; ls *.dat"),
+    "a file on disk gets a name of the run while it is written": ("exec 3> x.txt; echo 1 >&3; ln x.txt a.dat; echo 2 >&3; exec 3>&-; cat x.txt a.dat; ln a.dat x.txt; ln x.txt a.dat; true", "cat x.txt a.dat; ls *.dat"),
+    "what is to be new is not made behind a link": ("#python\nos.symlink('x.txt', 'l.dat')\nos.symlink('b.dat', 'm.dat')\nos.symlink('none/b.dat', 'n.dat')\nwrite('b.dat', 'b')\nos.symlink('o.dat', 'o.dat')\ncall(open, 'n.dat', 'w')\ncall(open, 'o.dat', 'w')\ncall(open, 'o.dat')\nos.unlink('o.dat')\n"
+                                                    "for name in ('l.dat', 'm.dat', 'n.dat'):\n    for flags in (os.O_CREAT | os.O_EXCL | os.O_WRONLY, os.O_NOFOLLOW, os.O_NOFOLLOW | os.O_WRONLY | os.O_CREAT): call(os.open, name, flags)\n"
+                                                    "    call(open, name, 'x')\n    print(libc.fopen(name.encode(), b'wx'), flush=True)\nshow('b.dat')\ntree()\n", "cat b.dat; ls *.dat"),
+    "a file is no directory": ("#python\nimport socket\nos.mkdir('d')\nwrite('a.dat', 'a')\nwrite('d/b.dat', 'b')\nfor file in ('a.dat', 'd/b.dat'):\n"
+                               "    for function in (os.stat, os.lstat, os.listdir, os.rmdir, os.chdir, os.readlink, os.unlink): call(function, file + '/x' if function is not os.rmdir else file)\n"
+                               "    for name in (file + '/', file + '/x', file + '/x.dat', file + '/x/y'):\n"
+                               "        for function in (open, os.stat, os.mkdir, os.mkfifo, os.unlink): call(function, name)\n"
+                               "        call(open, name, 'w') if name[-1] != '/' else None\n"
+                               "        call(os.truncate, name, 3)\n        call(os.chmod, name, 0o600)\n        call(os.rename, name, 'c.dat')\n        call(os.link, name, 'c.txt')\n"
+                               "    call(os.listdir, file)\n    call(os.chdir, file)\n    call(os.rename, 'd', 'd')\n    call(os.rename, 'd', file + '/x')\n    call(os.stat, file + '.none/x')\n    call(os.stat, 'none' + file + '/x')\nshow('a.dat', 'd/b.dat')\ntree()\n", "cat a.dat d/b.dat"),
+    "the names of a file are counted": ("#python\ndef names(*all):\n    for name in all: print(name, os.stat(name).st_nlink, os.lstat(name).st_nlink, flush=True)\n"
+                                        "write('a.dat', 'a')\nnames('a.dat')\nos.link('a.dat', 'b.dat')\nnames('a.dat', 'b.dat')\nos.link('b.dat', 'c.dat')\nnames('a.dat', 'b.dat', 'c.dat')\nwith open('c.dat', 'a') as file:\n"
+                                        "    file.write('b')\n    file.flush()\n    names('a.dat', 'b.dat', 'c.dat')\nos.rename('c.dat', 'd.dat')\nnames('a.dat', 'd.dat')\nos.unlink('a.dat')\nnames('b.dat', 'd.dat')\nwrite('e.dat', 'e')\n"
+                                        "os.replace('e.dat', 'd.dat')\nnames('b.dat', 'd.dat')\nshow('b.dat', 'd.dat')\n", "cat b.dat d.dat; ls *.dat"),
+    "two names of one file are one to programs": ("echo 1 > a.dat; ln a.dat b.dat; test a.dat -ef b.dat; echo $?; cp a.dat b.dat; mv a.dat b.dat; ls *.dat; cat b.dat", "cat b.dat; ls *.dat"),
+    "a stream that is opened again writes what it holds back": ("#python\nfor name in ('fopen', 'freopen'): getattr(libc, name).restype = ctypes.c_void_p\nstream = lambda: ctypes.c_void_p(libc.fopen(b'a.dat', b'w'))\nwrite('b.dat', 'b')\n"
+                                                                "for name, mode in ((b'b.dat', b'wx'), (b'none/b.dat', b'w'), (b'a.dat', b'w'), (b'a.dat', b'a'), (b'c.dat', b'w'), (b'none.dat', b'r')):\n"
+                                                                "    opened = stream()\n    libc.fwrite(b'before', 1, 6, opened)\n    other = libc.freopen(name, mode, opened)\n"
+                                                                "    if other: libc.fputs(b'behind', ctypes.c_void_p(other)); libc.fclose(ctypes.c_void_p(other))\n    print(name, mode, other is None)\n    show('a.dat', 'b.dat', 'c.dat')\n", "cat a.dat b.dat c.dat"),
+    "a walk shows files of the run": ("#python\nos.makedirs('d/e')\nwrite('a.dat', 'a')\nwrite('d/b.dat', 'bb')\nwrite('d/e/x.txt', 'x')\nos.symlink('../d', 'd/e/up')\nos.symlink('nowhere', 'd/none')\n"
+                                      "for flags in (0, 1, 1 | 8, 4 | 1, 8, 16 | 1):\n    found = []\n    def note(path, facts, kind, place):\n        path = os.fsdecode(path)\n"
+                                      "        if '/.' in path or path.endswith(('.py', '.sh', '.out')): return 0\n        found.append((path, kind, place[0], place[1], os.path.exists(path[place[0]:]) if flags & 4 else None))\n"
+                                      "        return 2 if flags & 16 and path.endswith('/e') else 0\n    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int))(note)\n"
+                                      "    print(flags, libc.nftw(b'.', function, 9, flags), sorted(found), flush=True)\n    found.clear()\n    print(libc.nftw(b'./d/', function, 9, flags), sorted(found), libc.nftw(b'a.dat', function, 9, flags), found[-1], libc.nftw(b'z.dat', function, 9, flags), flush=True)\n"
+                                      "function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)(lambda path, facts, kind: found.append((path, kind)) or 7 * path.endswith(b'b.dat'))\n"
+                                      "found = []\nprint(libc.ftw(b'd', function, 9), libc.ftw(b'd/e', function, 9), found[-1][1] < 9, flush=True)\n", "cat a.dat d/b.dat"),
+    "a socket takes no file's name": ("#python\nimport socket\nwrite('a.dat', 'a')\nfor name in ('a.dat', 'b.sock'): call(socket.socket(socket.AF_UNIX).bind, name)\nshow('a.dat')\ntree()\n", "cat a.dat"),
+    "a mode is the one that was given, whatever is on disk": ("echo 1 > a.dat; chmod 640 a.dat; exec 3>> a.dat; ln a.dat x.txt; stat -c %A a.dat; chmod 600 a.dat; echo 2 >&3; exec 3>&-; cat x.txt; stat -c %A a.dat", "cat a.dat"),
 }
 
 

@@ -266,7 +266,7 @@ void for_every_message(Use use) {
   use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, false, false, true});
   use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
   use(AwaitFile{{1ULL << 40, 2}});
-  use(FileOpened{true});
+  use(FileOpened{true, 2});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});
   use(ImageMade{4096, "/data/a.nc"});

@@ -13,6 +13,7 @@ struct CoupledFile {
   runtime::FileDescriptor image = {};  ///< of a memory file, to be opened anew by /proc/self/fd
   std::string path = {};               ///< of the file on disk that has the bytes
   int error_number = 0;
+  std::uint32_t names = 1;  ///< that the image has
 };
 
 /// The file at `path`, from the directory of a descriptor (AT_FDCWD: the working directory) on. Where a rule

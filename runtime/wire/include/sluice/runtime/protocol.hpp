@@ -286,9 +286,10 @@ struct OpenFile {
   bool is_by_mpi_io = false;      ///< so processes of other matchers may open the same file
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
-/// such file, and the process uses the disk.
+/// such file, and the process uses the disk. `names`: that the file has in the run.
 struct FileOpened {
   bool is_ordinary = false;
+  std::uint32_t names = 1;
 };
 
 /// A file of the operating system, whatever name or descriptor it has: st_dev and st_ino. File systems number
@@ -330,6 +331,8 @@ struct NameFile {
   OpenFile from, to;
   bool must_be_new = false;  ///< NC_EEXIST where `to` is there
 };
+/// The write hint (F_SET_RW_HINT) of a file that has a name on disk, too: who closes it sends AwaitFile.
+constexpr std::uint64_t mark_of_landing = 5;
 /// The process has closed the file, which has a name on disk.
 struct AwaitFile {
   FileIdentity file;
