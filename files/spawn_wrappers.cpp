@@ -194,11 +194,12 @@ SLUICE_EXPORT int posix_spawn(pid_t* process, const char* path, const Actions* a
                               const posix_spawnattr_t* attributes, char* const arguments[],
                               char* const environment[]) {
   return start_any(actions, [&] {
-    const int status = SLUICE_REAL(posix_spawn)(process, path, actions, attributes, arguments, environment);
     const auto start = [&](const char* program, char* const words[]) {
       return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
     };
-    return status == ENOENT ? sluice::files::start_coupled(path, arguments, start) : status;
+    const int status = sluice::files::start_coupled(path, arguments, start);
+    if (status != ENOENT) return status;
+    return SLUICE_REAL(posix_spawn)(process, path, actions, attributes, arguments, environment);
   });
 }
 
@@ -206,13 +207,13 @@ SLUICE_EXPORT int posix_spawnp(pid_t* process, const char* file, const Actions* 
                                const posix_spawnattr_t* attributes, char* const arguments[],
                                char* const environment[]) {
   return start_any(actions, [&] {
-    const int status = SLUICE_REAL(posix_spawnp)(process, file, actions, attributes, arguments, environment);
     const auto start = [&](const char* program, char* const words[]) {
       return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
     };
-    return status == ENOENT
-               ? sluice::files::start_coupled(sluice::files::path_without_search(file), arguments, start)
-               : status;
+    const int status =
+        sluice::files::start_coupled(sluice::files::path_without_search(file), arguments, start);
+    if (status != ENOENT) return status;
+    return SLUICE_REAL(posix_spawnp)(process, file, actions, attributes, arguments, environment);
   });
 }
 

@@ -241,7 +241,7 @@ int start_script(std::string_view line, const char* path, char* const arguments[
   return start(interpreter.c_str(), words.data());
 }
 
-/// Starts the program at a path where the kernel has found none: it may be a coupled file.
+/// Starts the program at a path if that is a coupled file; ENOENT: it is none.
 /// `start(path, arguments)` starts a program that the kernel finds. Both return 0, or an error number.
 template <class Start>
 int start_coupled(const char* path, char* const arguments[], const Start& start) {

@@ -83,6 +83,11 @@ for name in ('./all.dat', './missing.txt'):
 \"""")
 
 
+def kept_programs():
+    """A program that is kept on disk, too, is run as it was written last."""
+    compare("for i in 1 2 3; do printf '#!/bin/sh\\necho version '$i'\\n' > a.dat; ./a.dat; chmod +x a.dat; ./a.dat; sleep 0.3; ./a.dat; done 2> /dev/null", "./a.dat; test -x a.dat && sh a.dat", ", keep: true")
+
+
 def walks():
     """Walks of the C library (nftw, ftw) find coupled files, with sizes, levels and in each order; statvfs answers for the directory."""
     source = os.path.join(sys.path[0], "walk.c")
