@@ -238,14 +238,12 @@ mode_t permissions_of(mode_t mode) noexcept {
 
 /// Why the file cannot be made, or opened, by this name: errno, or 0. `flags` loses O_CREAT where only what
 /// is there can be opened. `end`: the whole path, where a link may have led to it.
-int trouble_of_name(int directory, const char* path, const char* end, int& flags) noexcept {
+int trouble_of_name(int directory, const char* path, const char* end, bool is_link, int& flags) noexcept {
   const char* const slash = std::strrchr(path, '/');
   if (std::strlen(slash == nullptr ? path : slash + 1) > NAME_MAX) return ENAMETOOLONG;
-  if ((flags & O_CREAT) == 0) return 0;
-  std::array<char, 1> link;
-  const bool is_link = ::readlinkat(directory, path, link.data(), link.size()) >= 0;
   struct stat facts {};
   if (is_link && ::fstatat(directory, path, &facts, 0) != 0 && errno == ELOOP) return ELOOP;
+  if ((flags & O_CREAT) == 0) return 0;
   const int trouble = trouble_of_parent(directory, is_link ? end : path);
   if (trouble == EACCES || trouble == EROFS) flags &= ~O_CREAT;
   return trouble;
@@ -257,23 +255,33 @@ void note_own_connection() {
   if (const int connection = connection_of_client_library(); connection >= 0) note_connection(connection);
 }
 
+/// Whether the link leads to a path that no rule covers. That file is on the disk for all who know it by its
+/// own name, so it is written there.
+bool leads_out_of_run(const ImageSession& session, const runtime::RuleMatch& match) {
+  return !match.rule.is_stream &&
+         !runtime::find_rule(session.environment(), match.file, runtime::LastLink::stay);
+}
+
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
   const auto match = match_of(session, directory, path);
   if (!match) return {};
-  const bool is_in_place = matcher::is_written_in_place(match->rule.through);
+  std::array<char, 1> link;
+  const bool is_link = ::readlinkat(directory, path, link.data(), link.size()) >= 0;
+  const bool leads_out = is_link && leads_out_of_run(session, *match);
+  const bool is_in_place = leads_out || matcher::is_written_in_place(match->rule.through);
   const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
   // What has the same name in each step of a stream would lose one on the disk by the next.
   const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
-  const int trouble = trouble_of_name(directory, path, match->file.c_str(), flags);
+  const int trouble = trouble_of_name(directory, path, match->file.c_str(), is_link, flags);
   const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
   if (!may_be_there) return {WrittenFile::Kind::failed, {}, trouble};
   OpenedFile opened;
   try {
     opened = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
                                 static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
-                                matcher::is_in_files(match->rule.through), is_in_place,
+                                leads_out || matcher::is_in_files(match->rule.through), is_in_place,
                                 reason == OpenReason::adopted, is_renamed, may_be_shared});
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT || (flags & O_CREAT) != 0) throw;

@@ -317,9 +317,9 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
 void RegistryService::note_put_in_place(const CreateRequest& create) {
   if (!put_in_place_.insert(create.key.rule).second) return;
   event("'" + create.path +
-        "' is written by MPI-IO, and this run has several matchers or nodes: such files are written on the "
-        "disk, and read there when they are closed, as with 'through: file'. With one node and 'matchers: 1' "
-        "they stay in memory");
+        "' is written by MPI-IO, and this run has several matchers or nodes, or a link leads to it and no "
+        "rule covers it: such files are written on the disk, and read there when they are closed, as with "
+        "'through: file'. With one node and 'matchers: 1', files of MPI-IO stay in memory");
 }
 
 bool RegistryService::is_file_in_memory(const Requester& from, const CreateRequest& create) const {

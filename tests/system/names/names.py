@@ -105,7 +105,7 @@ CASES = {
     "a file without a name gets one while it is written": ("#python\nfile = os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o644)\nos.write(file, b'one ')\n"
                                                            "print(libc.linkat(-100, b'/proc/self/fd/%d' % file, -100, b'a.dat', 0x400), flush=True)\nos.write(file, b'two')\nos.close(file)\nshow('a.dat')\ntree()\n", "cat a.dat; ls *.dat"),
     "a file on disk gets a name of the run while it is written": ("exec 3> x.txt; echo 1 >&3; ln x.txt a.dat; echo 2 >&3; exec 3>&-; cat x.txt a.dat; ln a.dat x.txt; ln x.txt a.dat; true", "cat x.txt a.dat; ls *.dat"),
-    "what is to be new is not made behind a link": ("#python\nos.symlink('x.txt', 'l.dat')\nos.symlink('b.dat', 'm.dat')\nos.symlink('none/b.dat', 'n.dat')\nwrite('b.dat', 'b')\nos.symlink('o.dat', 'o.dat')\ncall(open, 'n.dat', 'w')\ncall(open, 'o.dat', 'w')\ncall(open, 'o.dat')\nos.unlink('o.dat')\n"
+    "what is to be new is not made behind a link": ("#python\nos.symlink('x.txt', 'l.dat')\nos.symlink('b.dat', 'm.dat')\nos.symlink('none/b.dat', 'n.dat')\nwrite('b.dat', 'b')\nos.symlink('o.dat', 'o.dat')\ncall(open, 'n.dat', 'w')\ncall(open, 'o.dat', 'w')\ncall(open, 'o.dat')\ncall(open, 'o.dat', 'r+')\nos.unlink('o.dat')\n"
                                                     "for name in ('l.dat', 'm.dat', 'n.dat'):\n    for flags in (os.O_CREAT | os.O_EXCL | os.O_WRONLY, os.O_NOFOLLOW, os.O_NOFOLLOW | os.O_WRONLY | os.O_CREAT): call(os.open, name, flags)\n"
                                                     "    call(open, name, 'x')\n    print(libc.fopen(name.encode(), b'wx'), flush=True)\nshow('b.dat')\ntree()\n", "cat b.dat; ls *.dat"),
     "a file is no directory": ("#python\nimport socket\nos.mkdir('d')\nwrite('a.dat', 'a')\nwrite('d/b.dat', 'b')\nfor file in ('a.dat', 'd/b.dat'):\n"
@@ -131,6 +131,8 @@ CASES = {
                                       "    print(flags, libc.nftw(b'.', function, 9, flags), sorted(found), flush=True)\n    found.clear()\n    print(libc.nftw(b'./d/', function, 9, flags), sorted(found), libc.nftw(b'a.dat', function, 9, flags), found[-1], libc.nftw(b'z.dat', function, 9, flags), flush=True)\n"
                                       "function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)(lambda path, facts, kind: found.append((path, kind)) or 7 * path.endswith(b'b.dat'))\n"
                                       "found = []\nprint(libc.ftw(b'd', function, 9), libc.ftw(b'd/e', function, 9), found[-1][1] < 9, flush=True)\n", "cat a.dat d/b.dat"),
+    "a link leads to a file that no rule covers": ("echo 5 > y.txt; ln -s y.txt m.dat; ln -s x.txt l.dat; echo 6 > m.dat; echo 1 > l.dat; cat y.txt x.txt; echo 2 >> l.dat; echo 3 >> x.txt; cat x.txt l.dat; stat -c '%n %s %F' m.dat l.dat x.txt; ls",
+                                                   "cat m.dat l.dat x.txt"),
     "a socket takes no file's name": ("#python\nimport socket\nwrite('a.dat', 'a')\nfor name in ('a.dat', 'b.sock'): call(socket.socket(socket.AF_UNIX).bind, name)\nshow('a.dat')\ntree()\n", "cat a.dat"),
     "a mode is the one that was given, whatever is on disk": ("echo 1 > a.dat; chmod 640 a.dat; exec 3>> a.dat; ln a.dat x.txt; stat -c %A a.dat; chmod 600 a.dat; echo 2 >&3; exec 3>&-; cat x.txt; stat -c %A a.dat", "cat a.dat"),
 }
