@@ -11,6 +11,7 @@ namespace sluice::matcher {
 
 Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
                    const CreateRequest& request) {
+  if (request.key.name.empty()) throw Error(NC_EINVAL, process.name() + ": a file without a name");
   const FileRule& rule = parts_.rules.of(request.key);
   const std::string& name = process.component->name;
   const bool is_writer = name == rule.writer;

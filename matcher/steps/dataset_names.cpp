@@ -19,6 +19,7 @@ std::string DatasetNames::of(const DatasetKey& key) const {
 DatasetKey DatasetNames::same_name(const DatasetKey& key) const {
   const std::string& pattern = rules_.of(key).pattern;
   std::size_t begin = key.name.size();
+  if (begin == 0) return key;
   for (auto left = std::ranges::count(pattern, '/') + 1; left > 0 && begin > 0; --left) {
     const std::size_t slash = key.name.rfind('/', begin - 1);
     if (slash == std::string::npos) return key;

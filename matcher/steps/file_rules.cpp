@@ -7,7 +7,6 @@
 namespace sluice::matcher {
 
 const FileRule& FileRules::of(const DatasetKey& key) const {
-  if (key.name.empty()) throw Error(NC_EINVAL, "a file without a name");
   return checked(key.rule);
 }
 

@@ -13,7 +13,7 @@ class FileRules {
  public:
   explicit FileRules(std::vector<FileRule> rules) : rules_(std::move(rules)) {}
 
-  /// Throws Error(NC_EINVAL) when the workflow does not have the rule, or the key no name.
+  /// Throws Error(NC_EINVAL) when the workflow does not have the rule.
   [[nodiscard]] const FileRule& of(const DatasetKey& key) const;
   /// The same without a file.
   [[nodiscard]] const FileRule& checked(std::uint32_t rule) const;
