@@ -261,13 +261,13 @@ class Sequence:
         crosses = (name in COVERED) != (other in COVERED)
         if (crosses or (self.has_links and {name, other} & set(LINKS))) and self.is_open():
             return None  # what is on disk of an open file
-        calls = [("rename", (name, other)), ("rename", (name, other)), ("rename2", (name, other, self.pick([0, 1]))), ("move", (name, other)), ("copy", (name, other)),
-                 ("shell", (f"mv {name} {other}",)), ("shell", (f"mv -n {name} {other}",)), ("shell", (f"cp {name} {other}",)), ("shell", (f"cp -p {name} {other}",)),
-                 ("shell", (f"cat {name} >> {other}",)), ("shell", (f"ln {name} {other}",))]
+        calls = [("rename", (name, other)), ("rename", (name, other)), ("rename2", (name, other, self.pick([0, 1]))), ("copy", (name, other)),
+                 ("shell", (f"mv -T {name} {other}",)), ("shell", (f"mv -nT {name} {other}",)), ("shell", (f"cp -T {name} {other}",)), ("shell", (f"cp -pT {name} {other}",)),
+                 ("shell", (f"cat {name} >> {other}",)), ("shell", (f"ln -T {name} {other}",))]
         if not crosses:
             calls += [("link", (name, other)), ("link", (name, other)), ("link_followed", (name, other)), ("same", (name, other))]
             if not self.makes_directories:
-                calls += [("rename2", (name, other, 2))]
+                calls += [("rename2", (name, other, 2)), ("move", (name, other))]
             if "/" in name and "/" in other:
                 (one, first), (two, second) = name.split("/"), other.split("/")
                 calls += [("rename_in", (one, first, two, second))]
