@@ -16,6 +16,7 @@ namespace {
 
 using sluice::files::fail;
 using sluice::files::ReaderChange;
+using sluice::files::undisturbed;
 using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 
@@ -27,7 +28,7 @@ timespec time_of(const timeval& time) noexcept {
 
 /// `on_file`: for a file of the run that the component writes, with its descriptor.
 template <class OnFile, class OnDisk>
-int change_any(int directory, const char* path, const OnFile& on_file, const OnDisk& on_disk) noexcept {
+int change_it(int directory, const char* path, const OnFile& on_file, const OnDisk& on_disk) noexcept {
   if (!sluice::files::may_be_written(path))
     return sluice::files::change_read(directory, path) == ReaderChange::to_disk
                ? with_parts(directory, path, on_disk())
@@ -36,6 +37,11 @@ int change_any(int directory, const char* path, const OnFile& on_file, const OnD
   if (file.kind == WrittenFile::Kind::ordinary) return with_parts(directory, path, on_disk());
   if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
   return on_file(file.file.number());
+}
+
+template <class OnFile, class OnDisk>
+int change_any(int directory, const char* path, const OnFile& on_file, const OnDisk& on_disk) {
+  return undisturbed([&] { return change_it(directory, path, on_file, on_disk); });
 }
 
 /// The C library declares that a path is never null, and so the compiler leaves out a comparison within the

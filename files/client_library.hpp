@@ -16,6 +16,10 @@ namespace sluice::files {
 /// Whether the process has called MPI_Init.
 [[nodiscard]] bool uses_mpi() noexcept;
 
+/// Looks for what a later call would look for with memory of the C library: that call may come in a signal
+/// handler.
+void look_for_client_library() noexcept;
+
 /// Whether the thread is in a call of PnetCDF, which opens its files itself.
 [[nodiscard]] bool is_in_pnetcdf() noexcept;
 

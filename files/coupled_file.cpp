@@ -39,6 +39,7 @@ struct ProcessSession {
   RunView view;
   ImageSession session;
   StreamVisits visits;
+  ProcessSession* next = nullptr;  ///< of another process: of the parent, or of a child after vfork
 };
 
 std::unique_ptr<ProcessSession> make_session(pid_t self) {
@@ -47,14 +48,24 @@ std::unique_ptr<ProcessSession> make_session(pid_t self) {
   return std::make_unique<ProcessSession>(self, runtime::read_attached_environment(), true);
 }
 
+ProcessSession* find_session(ProcessSession* first, pid_t process) noexcept {
+  while (first != nullptr && first->process != process) first = first->next;
+  return first;
+}
+
+/// After vfork, child and parent have one memory, and the parent goes on with its session.
 ProcessSession& process_state() {
-  static std::atomic<ProcessSession*> current{nullptr};
-  ProcessSession* known = current.load();
+  static constinit std::atomic<ProcessSession*> newest{nullptr};
   const pid_t self = ::getpid();
-  if (known != nullptr && known->process == self) return *known;
+  ProcessSession* first = newest.load();
+  if (ProcessSession* const known = find_session(first, self); known != nullptr) return *known;
   auto made = make_session(self);
-  if (current.compare_exchange_strong(known, made.get())) return *made.release();
-  return *known;  // another thread was faster
+  for (;;) {
+    made->next = first;
+    if (newest.compare_exchange_strong(first, made.get())) return *made.release();
+    // Another thread may have been faster.
+    if (ProcessSession* const known = find_session(first, self); known != nullptr) return *known;
+  }
 }
 
 /// Programs look there often, and nobody can make files there.

@@ -82,7 +82,7 @@ int read_into(DIR* directory, Entry* entry, Entry** result, const Read& read, co
 
 template <class Entry>
 void free_entries(std::vector<Entry*>& entries) {
-  for (Entry* const entry : entries) std::free(entry);
+  for (Entry* const entry : entries) sluice::files::free_for_program(entry);
 }
 
 /// As scandir, of a directory that is open.
@@ -93,7 +93,7 @@ int scan(DIR* directory, Entry*** list, int (*is_wanted)(const Entry*),
   errno = 0;
   while (Entry* const entry = read_any<Entry>(directory, read)) {
     if (is_wanted != nullptr && is_wanted(entry) == 0) continue;
-    auto* const copy = static_cast<Entry*>(std::malloc(sizeof(Entry)));
+    auto* const copy = static_cast<Entry*>(sluice::files::memory_for_program(sizeof(Entry)));
     if (copy != nullptr) {
       std::memcpy(copy, entry, offsetof(Entry, d_name) + std::strlen(entry->d_name) + 1);
       entries.push_back(copy);
@@ -103,7 +103,9 @@ int scan(DIR* directory, Entry*** list, int (*is_wanted)(const Entry*),
   }
   const int problem = errno;
   auto** const result =
-      problem == 0 ? static_cast<Entry**>(std::malloc(sizeof(Entry*) * (entries.size() + 1))) : nullptr;
+      problem == 0
+          ? static_cast<Entry**>(sluice::files::memory_for_program(sizeof(Entry*) * (entries.size() + 1)))
+          : nullptr;
   if (result == nullptr) {
     free_entries(entries);
     errno = problem != 0 ? problem : ENOMEM;

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "client_library.hpp"
+#include "sluice/files/held_signals.hpp"
+#include "sluice/files/process_memory.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/session.hpp"
@@ -42,6 +44,11 @@ FoundImage file_of_step(const runtime::RuleMatch& match, const std::string& path
   if (match.rule.is_stream) found.image = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!found.image) found.path = path;
   return found;
+}
+
+void send(const runtime::PacketSocket& socket, const runtime::OutgoingMessage& message) {
+  await_space(socket.descriptor());
+  socket.send(message);
 }
 
 }  // namespace
@@ -166,7 +173,7 @@ void ImageSession::leave_steps(Connection& connection, const std::string* file) 
     if (kept_steps_.empty()) keeper = 0;
   }
   for (const std::uint64_t step : left)
-    connection.socket.send({MessageType::close_read, 0, runtime::encode(runtime::CloseRequest{step, {}})});
+    send(connection.socket, {MessageType::close_read, 0, runtime::encode(runtime::CloseRequest{step, {}})});
 }
 
 void ImageSession::leave_steps() {
@@ -210,7 +217,7 @@ void ImageSession::complain(const std::string& text) {
 void ImageSession::post(MessageType type, const std::vector<std::byte>& fields) {
   if (ask_by_client_library(type, fields)) return;
   auto connection = take_connection();
-  connection->socket.send({type, 0, fields});
+  send(connection->socket, {type, 0, fields});
   give_back(std::move(connection));
 }
 
@@ -264,8 +271,9 @@ runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageT
     if (++last_tag_ == 0) ++last_tag_;  // 0 is for notices
     tag = last_tag_;
   }
-  connection.socket.send({type, tag, std::move(fields)});
+  send(connection.socket, {type, tag, std::move(fields)});
   for (;;) {
+    await_message(connection.socket.descriptor());
     auto message = connection.socket.receive();
     if (!message) throw Error(NC_EIO, "the matcher has closed the connection");
     if (message->tag != tag) continue;  // of segments, which nobody maps here
@@ -282,7 +290,7 @@ std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
   const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
   const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
   (void)runtime::welcome_of(answer, environment_.socket_path);
-  note_connection(connection->socket.descriptor());
+  if (!is_in_memory_of_parent()) note_connection(connection->socket.descriptor());
   return connection;
 }
 

@@ -33,11 +33,12 @@ namespace {
 using sluice::files::fail;
 using sluice::files::is_taken;
 using sluice::files::remove_directory;
+using sluice::files::undisturbed;
 
 /// `make()` is the C library's call. What a program makes so is on disk. A directory's name may have slashes
 /// at its end.
 template <class Make>
-int make_any(int directory, const char* path, const Make& make) noexcept {
+int make_it(int directory, const char* path, const Make& make) noexcept {
   std::array<char, PATH_MAX> name{};
   std::size_t length = path == nullptr ? 0 : std::strlen(path);
   while (length > 1 && path[length - 1] == '/') --length;
@@ -57,6 +58,11 @@ std::string path_of_socket(const sockaddr* address, socklen_t length) noexcept {
   } catch (const std::exception&) {
     return {};  // no memory: the kernel knows what is on disk
   }
+}
+
+template <class Make>
+int make_any(int directory, const char* path, const Make& make) {
+  return undisturbed([&] { return make_it(directory, path, make); });
 }
 
 /// Files of random names. The C library opens them by calls of its own, so they are made here where a rule

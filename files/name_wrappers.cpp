@@ -64,7 +64,7 @@ char* name_in_directory(const char* path, char* whole) noexcept {
   const std::size_t found_length = std::strcmp(found.data(), "/") == 0 ? 0 : std::strlen(found.data());
   const std::size_t bytes = found_length + 1 + std::strlen(name) + 1;
   if (bytes > PATH_MAX) return errno = ENAMETOOLONG, nullptr;
-  if (whole == nullptr) whole = static_cast<char*>(std::malloc(bytes));
+  if (whole == nullptr) whole = static_cast<char*>(sluice::files::memory_for_program(bytes));
   if (whole == nullptr) return nullptr;
   std::memcpy(whole, found.data(), found_length);
   whole[found_length] = '/';

@@ -34,6 +34,7 @@ using sluice::files::NamedFile;
 using sluice::files::OpenReason;
 using sluice::files::ReaderChange;
 using sluice::files::remove_read;
+using sluice::files::undisturbed;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
 using sluice::runtime::NameFile;
@@ -410,7 +411,7 @@ int rename_link(const Renamed& renamed, const Rename& rename) {
 }
 
 template <class Rename>
-int rename_any(const Renamed& renamed, const Rename& rename) noexcept {
+int rename_it(const Renamed& renamed, const Rename& rename) noexcept {
   const auto [from, to] = std::pair(renamed.from, renamed.to);
   if (from.text == nullptr || to.text == nullptr) return rename();
   if (sluice::files::is_recording())
@@ -425,6 +426,11 @@ int rename_any(const Renamed& renamed, const Rename& rename) noexcept {
   } catch (const std::exception&) {
     return fail(ENOMEM);
   }
+}
+
+template <class Rename>
+int rename_any(const Renamed& renamed, const Rename& rename) {
+  return undisturbed([&] { return rename_it(renamed, rename); });
 }
 
 // Linking
@@ -499,7 +505,7 @@ int link_written(const Path& from, const Path& to, const Link& link) {
 /// `flags`: as of linkat(2); where links are followed, a file without a name (O_TMPFILE) gets one by its link
 /// below /proc.
 template <class Link>
-int link_any(const Path& from, const Path& to, int flags, const Link& link) noexcept {
+int link_it(const Path& from, const Path& to, int flags, const Link& link) noexcept {
   if (from.text == nullptr || to.text == nullptr ||
       (!may_be_coupled(from.text) && !may_be_coupled(to.text)) ||
       ((flags & AT_SYMLINK_FOLLOW) == 0 && is_link(from.directory, from.text)))
@@ -519,6 +525,11 @@ int link_any(const Path& from, const Path& to, int flags, const Link& link) noex
   errno = before;
   if (trouble == ENODATA) return link();
   return trouble == 0 ? 0 : fail(trouble);
+}
+
+template <class Link>
+int link_any(const Path& from, const Path& to, int flags, const Link& link) {
+  return undisturbed([&] { return link_it(from, to, flags, link); });
 }
 
 /// The outcome of a call with two names. The first is looked at first, as the kernel does.

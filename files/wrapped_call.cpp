@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,13 @@
 #include <thread>
 #include <utility>
 
+#include "client_library.hpp"
+#include "open_record.hpp"
 #include "process_session.hpp"
+#include "read_record.hpp"
 #include "sluice/files/path_filter.hpp"
+#include "sluice/files/process_memory.hpp"
+#include "sluice/runtime/resolved_path.hpp"
 
 namespace sluice::files {
 
@@ -41,6 +47,25 @@ void need_filter() noexcept {
   if (filter_state.load(std::memory_order_acquire) != ready) read_filter();
 }
 
+/// What is made at its first use is made before the program begins: there are no other threads yet, which
+/// could be in the middle of it when the program forks, and no signal handler interrupts the C library.
+__attribute__((constructor)) void prepare() {
+  // Where a thread is cancelled, another copy of the unwinder asks this library's one, which must have begun.
+  (void)::_Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_NORMAL_STOP; }, nullptr);
+  (void)is_recording();
+  (void)records_files();
+  need_filter();
+  if (filter.is_empty() && written.is_empty()) return;
+  note_process_memory();
+  const Inside inside;
+  look_for_client_library();
+  try {
+    (void)runtime::resolved_path("/proc");
+  } catch (const std::exception&) {
+    // No memory: the first call for a coupled file does it.
+  }
+}
+
 bool may_be_read_only(const char* path) noexcept {
   need_filter();
   return filter.may_cover(path) && !is_inside && *path != '\0';
@@ -48,7 +73,9 @@ bool may_be_read_only(const char* path) noexcept {
 
 }  // namespace
 
-constinit thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
+void restore_cancel_type(int type) {
+  (void)::pthread_setcanceltype(type, nullptr);
+}
 
 bool may_be_written(const char* path) noexcept {
   return has_rule_to_write(path) && !is_inside;

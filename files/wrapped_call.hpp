@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -19,35 +21,48 @@
 
 #include "read_only_file.hpp"
 #include "sluice/files/coupled_file.hpp"
+#include "sluice/files/held_signals.hpp"
 #include "written_file.hpp"
 
 /// What the wrappers of the C library's calls have in common.
 namespace sluice::files {
 
-/// The C library's function of that name.
-template <class Function>
-Function* real(std::atomic<Function*>& known, const char* name) noexcept {
-  Function* function = known.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+/// A name as a template's argument.
+template <std::size_t size>
+struct FunctionName {
+  consteval FunctionName(const char (&name)[size]) { std::copy_n(name, size, text); }
+  char text[size]{};
+};
+
+/// The C library's function of that name. In a process with rules, all of them are looked up before the
+/// program begins: in a signal handler, dlsym might give back memory of the C library, namely the text of an
+/// error.
+template <class Function, FunctionName name>
+class RealFunction {
+ public:
+  static Function* get() noexcept {
+    (void)&is_known_ahead;
+    Function* function = known.load(std::memory_order_relaxed);
+    if (function == nullptr) function = look_up();
     if (function == nullptr) std::abort();  // there is no C library without it
-    known.store(function, std::memory_order_relaxed);
+    return function;
   }
-  return function;
-}
-#define SLUICE_REAL(name)                                                                       \
-  (::sluice::files::real<std::remove_pointer_t<decltype(&::name)>>(                             \
-      [&]() -> std::atomic<std::remove_pointer_t<decltype(&::name)>*>& {                        \
-        static constinit std::atomic<std::remove_pointer_t<decltype(&::name)>*> known{nullptr}; \
-        return known;                                                                           \
-      }(),                                                                                      \
-      #name))
+
+ private:
+  static Function* look_up() noexcept {
+    auto* const function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name.text));
+    known.store(function, std::memory_order_relaxed);
+    return function;
+  }
+  static constinit inline std::atomic<Function*> known{nullptr};
+  static inline const bool is_known_ahead = std::getenv("SLUICE_RULES") != nullptr && look_up() != nullptr;
+};
+#define SLUICE_REAL(name) \
+  (::sluice::files::RealFunction<std::remove_pointer_t<decltype(&::name)>, #name>::get())
 
 #define SLUICE_EXPORT __attribute__((visibility("default")))
 
-/// What this library does itself is not for it to look at.
-extern constinit thread_local bool is_inside __attribute__((tls_model("initial-exec")));
-
+/// For what this library does itself.
 class Inside {
  public:
   /// The thread is not ended by others meanwhile: what this library has begun, it ends.
@@ -63,9 +78,72 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 
  private:
+  HeldSignals held_;
   bool was_inside_;
   int cancelled_how_ = PTHREAD_CANCEL_ENABLE;
 };
+
+/// May end the thread at once, where it is cancelled at any instruction: then no frame above has anything to
+/// clean up, or a promise not to throw.
+void restore_cancel_type(int type);
+
+template <class Call>
+__attribute__((noinline)) auto call_apart(const Call& call, bool is_of_any_instruction) {
+  return call(is_of_any_instruction);
+}
+
+/// Meanwhile the thread is cancelled at the usual points only, and not at any instruction. `call(was)`
+/// returns a number or a pointer; `was`: at any instruction before.
+template <class Call>
+auto cancelled_at_points(const Call& call) {
+  int type = PTHREAD_CANCEL_DEFERRED;
+  (void)::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  const auto outcome = call_apart(call, type != PTHREAD_CANCEL_DEFERRED);
+  if (type != PTHREAD_CANCEL_DEFERRED) restore_cancel_type(type);
+  return outcome;
+}
+
+/// Meanwhile the thread is not cancelled. The signal by which it is cancelled at any instruction may come
+/// late, and the C library would obey it in the next system call, whatever the state: so it is held.
+class Uncancelled {
+ public:
+  explicit Uncancelled(bool is_of_any_instruction) noexcept : holds_signal_(is_of_any_instruction) {
+    (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_);
+    if (holds_signal_) before_ = hold_cancel_signal();
+  }
+  ~Uncancelled() {
+    if (holds_signal_) set_kernel_mask(before_);
+    (void)::pthread_setcancelstate(state_, nullptr);
+  }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  bool holds_signal_;
+  std::uint64_t before_ = 0;
+  int state_ = PTHREAD_CANCEL_ENABLE;
+};
+
+/// The outermost part of a wrapper.
+template <class Call>
+auto undisturbed(const Call& call) {
+  return cancelled_at_points([&](bool was) {
+    const Uncancelled uncancelled(was);
+    return call();
+  });
+}
+
+/// The same for a call that is a cancellation point. One that is none of this library's may wait for long in
+/// the kernel, and the thread is cancelled there.
+template <class IsOurs, class Call>
+auto undisturbed_point(const IsOurs& is_ours, const Call& call) {
+  return cancelled_at_points([&](bool was) {
+    if (!is_ours()) return call();
+    ::pthread_testcancel();
+    const Uncancelled uncancelled(was);
+    return call();
+  });
+}
 
 /// Whether the component may write the path by a rule, and this library does not ask for itself.
 [[nodiscard]] bool may_be_written(const char* path) noexcept;
@@ -160,6 +238,10 @@ Outcome of_directory(int directory, const char* path, Outcome outcome) noexcept 
   return with_parts(directory, whole.data(), outcome);
 }
 
+/// Memory that the program is to free.
+[[nodiscard]] void* memory_for_program(std::size_t bytes) noexcept;
+void free_for_program(void* memory) noexcept;
+
 inline int fail(int error_number) noexcept {
   errno = error_number;
   return -1;
@@ -168,7 +250,7 @@ inline int fail(int error_number) noexcept {
 /// `of_image(descriptor)`, or `of_image(file)`, and `of_path(directory, path)` answer for a path: -1 and
 /// errno where they fail.
 template <class OfImage, class OfPath>
-auto ask_any(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
+auto ask_it(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
     -> decltype(of_path(directory, path)) {
   const CoupledFile file = look_for(directory, path);
   switch (file.kind) {
@@ -189,15 +271,21 @@ auto ask_any(int directory, const char* path, const OfImage& of_image, const OfP
   if (answer != -1 || errno != ENOENT) return answer;
   const std::string target = behind_links(directory, path);
   return target.empty() ? with_parts(directory, path, answer)
-                        : ask_any(directory, target.c_str(), of_image, of_path);
+                        : ask_it(directory, target.c_str(), of_image, of_path);
+}
+
+template <class OfImage, class OfPath>
+auto ask_any(int directory, const char* path, const OfImage& of_image, const OfPath& of_path) {
+  return undisturbed([&] { return ask_it(directory, path, of_image, of_path); });
 }
 
 /// The same about a link itself, where one is at the path.
 template <class OfImage, class OfPath>
-auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, const OfPath& of_path)
-    -> decltype(of_path(directory, path)) {
-  if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
-  return ask_any(directory, path, of_image, of_path);
+auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, const OfPath& of_path) {
+  return undisturbed([&] {
+    if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
+    return ask_it(directory, path, of_image, of_path);
+  });
 }
 
 /// `remove()` is the C library's call for a directory. One that has coupled files is not empty.

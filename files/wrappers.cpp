@@ -45,11 +45,13 @@ using sluice::files::fail;
 using sluice::files::Inside;
 using sluice::files::leave_unlocked;
 using sluice::files::look_for;
+using sluice::files::may_be_coupled;
 using sluice::files::may_be_written;
 using sluice::files::open_written;
 using sluice::files::OpenReason;
 using sluice::files::ReaderChange;
 using sluice::files::stops_at_link;
+using sluice::files::undisturbed_point;
 using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 
@@ -144,7 +146,7 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
 
 /// `open_path(path)` is the C library's call for another path, or for the same.
 template <class OpenPath>
-int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+int open_it(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
   if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags, site);
   if (stops_at_link(directory, path, flags)) return open_path(directory, path);
@@ -183,6 +185,12 @@ int open_any(int directory, const char* path, const OpenHow& how, const OpenPath
     default:
       return recorded(open_on_disk(directory, path, how, open_path), directory, path);
   }
+}
+
+template <class OpenPath>
+int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  return undisturbed_point([&] { return may_be_coupled(path); },
+                           [&] { return open_it(directory, path, how, open_path); });
 }
 
 /// A link on disk may lead to a file that only the run has. What is to be made is first tried without links,
@@ -279,14 +287,20 @@ FILE* fopen_any(const char* path, const char* mode, const void* site, const Open
 /// Where the C library's call is to be made once, the links are followed before it. `open_path(path, mode)`,
 /// as above.
 template <class OpenPath>
-FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+FILE* fopen_straight(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
   const bool follows = mode == nullptr || (flags_of(mode) & O_EXCL) == 0;
   const std::string target = follows ? sluice::files::behind_links(AT_FDCWD, path) : std::string();
   return fopen_any(target.empty() ? path : target.c_str(), mode, site, open_with);
 }
 
 template <class OpenPath>
-FILE* fopen_followed(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  return undisturbed_point([&] { return may_be_coupled(path); },
+                           [&] { return fopen_straight(path, mode, site, open_with); });
+}
+
+template <class OpenPath>
+FILE* fopen_along_links(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
   if (!is_for_reading(std::string_view(mode)))
     return with_parts(AT_FDCWD, path, fopen_once(path, mode, site, open_with));
   FILE* const stream = fopen_any(path, mode, site, open_with);
@@ -294,6 +308,12 @@ FILE* fopen_followed(const char* path, const char* mode, const void* site, const
   const std::string target = sluice::files::behind_links(AT_FDCWD, path);
   return target.empty() ? with_parts(AT_FDCWD, path, stream)
                         : fopen_any(target.c_str(), mode, site, open_with);
+}
+
+template <class OpenPath>
+FILE* fopen_followed(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
+  return undisturbed_point([&] { return may_be_coupled(path); },
+                           [&] { return fopen_along_links(path, mode, site, open_with); });
 }
 
 /// As the C library does it: what the stream holds back comes before the open, and a stream that cannot be

@@ -32,6 +32,8 @@ using sluice::files::NamedFile;
 using sluice::files::ReaderChange;
 using sluice::files::remove_directory;
 using sluice::files::remove_read;
+using sluice::files::undisturbed;
+using sluice::files::undisturbed_point;
 using sluice::files::with_parts;
 using sluice::files::WrittenFile;
 using sluice::runtime::FileDescriptor;
@@ -46,7 +48,7 @@ WrittenFile open_written(int directory, const char* path, int flags) noexcept {
 /// `close()` is the C library's call. The program's calls are the ones that count; this library's own are not
 /// looked at. The matcher hears of it behind the call, so that it need not look again.
 template <class Close>
-int close_any(int descriptor, const Close& close) {
+int close_it(int descriptor, const Close& close) {
   if (sluice::files::is_inside) return close();
   int before = errno;
   ClosedFile file;
@@ -62,6 +64,11 @@ int close_any(int descriptor, const Close& close) {
   sluice::files::end_close(file);
   errno = before;
   return outcome;
+}
+
+template <class Close>
+int close_any(int descriptor, const Close& close) {
+  return undisturbed_point([] { return true; }, [&] { return close_it(descriptor, close); });
 }
 
 void note_exit() noexcept {
@@ -84,7 +91,7 @@ int remove_read_any(int directory, const char* path, const Remove& remove) noexc
 
 /// Removes what the run has written, and the file on disk.
 template <class Remove>
-int remove_any(int directory, const char* path, const Remove& remove) noexcept {
+int remove_it(int directory, const char* path, const Remove& remove) noexcept {
   if (may_be_coupled(path) && is_link(directory, path)) return remove();
   if (!may_be_written(path)) return with_parts(directory, path, remove_read_any(directory, path, remove));
   const int before = errno;
@@ -107,8 +114,13 @@ int remove_any(int directory, const char* path, const Remove& remove) noexcept {
   return with_parts(directory, path, removed);
 }
 
+template <class Remove>
+int remove_any(int directory, const char* path, const Remove& remove) {
+  return undisturbed([&] { return remove_it(directory, path, remove); });
+}
+
 template <class Truncate>
-int truncate_any(const char* path, off_t length, const Truncate& truncate) noexcept {
+int truncate_it(const char* path, off_t length, const Truncate& truncate) noexcept {
   if (!may_be_written(path))
     return change_read(AT_FDCWD, path) == ReaderChange::to_disk ? with_parts(AT_FDCWD, path, truncate())
                                                                 : fail(EACCES);
@@ -120,6 +132,11 @@ int truncate_any(const char* path, off_t length, const Truncate& truncate) noexc
   close_written(file.file);
   errno = before;
   return outcome;
+}
+
+template <class Truncate>
+int truncate_any(const char* path, off_t length, const Truncate& truncate) {
+  return undisturbed([&] { return truncate_it(path, length, truncate); });
 }
 
 __attribute__((constructor)) void begin() {

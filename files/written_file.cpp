@@ -23,6 +23,7 @@
 
 #include "client_library.hpp"
 #include "process_session.hpp"
+#include "sluice/files/process_memory.hpp"
 #include "sluice/runtime/file_reading.hpp"
 
 namespace sluice::files {
@@ -151,7 +152,10 @@ class HeldFiles {
   std::atomic<bool> is_overfull_{false};  ///< more are open at once: then any file may be one of them
   std::atomic<pid_t> owner_{0};
 };
-constinit HeldFiles held;
+constinit HeldFiles held_by_process, held_after_vfork;
+HeldFiles& held() noexcept {
+  return is_in_memory_of_parent() ? held_after_vfork : held_by_process;
+}
 /// Those of them that were made by an open for reading: any descriptor counts.
 constinit HeldFiles made_for_reading;
 
@@ -251,7 +255,7 @@ int trouble_of_name(int directory, const char* path, const char* end, bool is_li
 
 /// The last word may come in a signal handler, which cannot ask for a way then.
 void note_own_connection() {
-  if (has_noted_connection()) return;
+  if (has_noted_connection() || is_in_memory_of_parent()) return;
   if (const int connection = connection_of_client_library(); connection >= 0) note_connection(connection);
 }
 
@@ -293,8 +297,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   // Who makes a file and only reads it may write it by a second descriptor.
   if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) {
     if (const FileIdentity identity = identity_of(file.number()); identity != no_file) {
-      held.add(identity);
-      if ((flags & O_ACCMODE) == O_RDONLY) made_for_reading.add(identity);
+      held().add(identity);
+      if ((flags & O_ACCMODE) == O_RDONLY && !is_in_memory_of_parent()) made_for_reading.add(identity);
     }
     kept().release(file);
     note_own_connection();
@@ -344,11 +348,11 @@ void note_umask(mode_t mask) noexcept {
 }
 
 ClosedFile begin_close(int descriptor) noexcept {
-  if (held.is_empty()) return {};
+  if (held_by_process.is_empty() && held_after_vfork.is_empty()) return {};
   const FileIdentity any = made_for_reading.is_empty() ? no_file : identity_of(descriptor);
   const bool counts_all = any != no_file && made_for_reading.has(any);
   const FileIdentity file = counts_all ? any : written_by(descriptor);
-  if (file == no_file || !held.has(file)) return {};
+  if (file == no_file || !held().has(file)) return {};
   if (counts_all ? has_another(descriptor, file, identity_of) : has_another(descriptor, file, written_by))
     return {};
   std::uint64_t mark = 0;
@@ -359,7 +363,7 @@ ClosedFile begin_close(int descriptor) noexcept {
 void end_close(const ClosedFile& file) noexcept {
   if (file.identity == no_file) return;
   try {
-    held.remove(file.identity);
+    held().remove(file.identity);
     made_for_reading.remove(file.identity);
     tell(false, {file.identity});
     if (file.has_landing) process_session().await_file({file.identity});
@@ -384,15 +388,15 @@ void leave_read_steps() noexcept {
 
 void note_exit() noexcept {
   leave_read_steps();
-  if (held.is_empty()) return;
+  if (held().is_empty()) return;
   try {
-    tell(false, held.all());
+    tell(false, held().all());
   } catch (const std::exception&) {
   }
 }
 
 void note_end_at_once() noexcept {
-  if (held.is_empty() || has_kept_steps()) return note_exit();
+  if (held().is_empty() || has_kept_steps()) return note_exit();
   std::array<FileIdentity, most_farewell_files> files;
   std::size_t count = 0;
   bool is_told = true;
@@ -400,24 +404,24 @@ void note_end_at_once() noexcept {
     is_told = is_told && say_farewell(std::span(files).first(count));
     count = 0;
   };
-  held.for_each([&](const FileIdentity& file) {
+  held().for_each([&](const FileIdentity& file) {
     files[count++] = file;
     if (count == files.size()) tell_some();
   });
   if (count > 0) tell_some();
-  if (!is_told && uses_mpi()) note_exit();
+  if (!is_told && (uses_mpi() || !has_noted_connection())) note_exit();
 }
 
 bool holds_files() noexcept {
-  return !held.is_empty() || has_kept_steps();
+  return !held().is_empty() || has_kept_steps();
 }
 
 void note_exec() noexcept {
   leave_read_steps();
-  if (held.is_empty()) return;
+  if (held().is_empty()) return;
   try {
-    const std::vector<FileIdentity> files = held.all();
-    for (const FileIdentity& file : files) held.remove(file);
+    const std::vector<FileIdentity> files = held().all();
+    for (const FileIdentity& file : files) held().remove(file);
     tell(false, files, true);
   } catch (const std::exception&) {
   }
@@ -428,7 +432,7 @@ void note_start(bool (*may_be_ours)(const char* path)) noexcept {
     std::vector<FileIdentity> files;
     for_each_descriptor([&](int descriptor) {
       const FileIdentity file = written_by(descriptor);
-      if (file == no_file || held.has(file)) return;
+      if (file == no_file || held().has(file)) return;
       std::array<char, PATH_MAX> link;
       const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
       const ssize_t length = ::readlink(name.c_str(), link.data(), link.size() - 1);
@@ -436,7 +440,7 @@ void note_start(bool (*may_be_ours)(const char* path)) noexcept {
       link[static_cast<std::size_t>(length)] = '\0';
       const bool is_in_place = may_be_ours(link.data()) && is_written_in_place(link.data());
       if (!is_in_place && !is_of_matcher(link.data())) return;
-      held.add(file);
+      held().add(file);
       files.push_back(file);
     });
     if (!files.empty()) tell(true, files);

@@ -74,7 +74,7 @@ bool is_long(std::uint64_t timeout_ms) {
 
 /// So the libraries receive what the matcher answers. By other flags, another socket may be meant.
 bool is_receiving_answer(std::uint64_t flags) {
-  return flags == MSG_CMSG_CLOEXEC;
+  return flags == MSG_CMSG_CLOEXEC || flags == (MSG_CMSG_CLOEXEC | MSG_PEEK);
 }
 
 /// Used when /proc hides the call: checks the kernel function in which the thread sleeps. What a poll waits

@@ -1,8 +1,10 @@
 #include "sluice/runtime/run_processes.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -28,14 +30,21 @@ bool has_variable(const std::string& environment, const std::string& assignment)
 
 }  // namespace
 
-/// A process that ends between open and read is an error of the read, which iterators of the stream throw.
+/// Takes no memory of the C library, as a stream would: a client may ask in a signal handler. A process that
+/// ends between open and read is an error of the read.
 std::string text_of_process_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
   std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
   constexpr std::size_t part_bytes = 4096;
   std::array<char, part_bytes> part{};
-  while (stream.read(part.data(), part.size()) || stream.gcount() > 0)
-    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+  for (;;) {
+    const ssize_t got = ::read(file, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(file);
   return text;
 }
 

@@ -7,9 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -22,21 +20,20 @@ namespace fs = std::filesystem;
 /// The limit of Linux; a longer chain is an error.
 constexpr int most_links = 40;
 
-/// When the directory was removed, the system still knows its name.
+/// When the directory was removed, the system still knows its name. Takes no memory of the C library: the
+/// call may come in a signal handler.
 fs::path working_directory() {
+  std::array<char, PATH_MAX> text;
+  if (::getcwd(text.data(), text.size()) != nullptr) return text.data();
   std::error_code error;
-  fs::path directory = fs::current_path(error);
-  if (error) directory = fs::read_symlink("/proc/self/cwd", error);
+  const fs::path directory = fs::read_symlink("/proc/self/cwd", error);
   return directory.empty() ? fs::path("/") : directory;
 }
 
 /// The system's answer; empty when a component does not exist, or cannot be inspected.
 fs::path real_path(const fs::path& path) {
-  struct Free {
-    void operator()(char* text) const noexcept { std::free(text); }
-  };
-  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
-  return real == nullptr ? fs::path() : fs::path(real.get());
+  std::array<char, PATH_MAX> real;
+  return ::realpath(path.c_str(), real.data()) == nullptr ? fs::path() : fs::path(real.data());
 }
 
 bool is_link_to_exposed_file(const fs::path& path) {

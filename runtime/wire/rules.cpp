@@ -1,10 +1,12 @@
 #include "sluice/runtime/rules.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cstdlib>
-#include <filesystem>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/path_pattern.hpp"
@@ -51,9 +53,9 @@ std::vector<std::string> components_of_path(std::string_view path, std::size_t w
     return components;
   }
   // Too short for the pattern: add the working directory.
-  std::error_code ignored;
   std::vector<std::string> whole;
-  append_components(std::filesystem::current_path(ignored).string(), whole);
+  std::array<char, PATH_MAX> directory;
+  if (::getcwd(directory.data(), directory.size()) != nullptr) append_components(directory.data(), whole);
   append_components(path, whole);
   return whole;
 }

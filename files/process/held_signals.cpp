@@ -1,0 +1,111 @@
+#include "sluice/files/held_signals.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace sluice::files {
+
+namespace {
+
+/// The program's mask, while its signals are held; null: they are not.
+constinit thread_local const sigset_t* program_mask __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
+constinit thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
+
+HeldSignals::HeldSignals() noexcept : is_outermost_(program_mask == nullptr) {
+  if (!is_outermost_) return;
+  sigset_t held;
+  (void)::sigfillset(&held);
+  // A fault that is held would end the program. Some programs live by them.
+  constexpr std::array faults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  for (const int fault : faults) (void)::sigdelset(&held, fault);
+  (void)::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  program_mask = &before_;
+}
+
+HeldSignals::~HeldSignals() {
+  if (!is_outermost_) return;
+  program_mask = nullptr;
+  (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+LetSignals::LetSignals() noexcept : held_(program_mask) {
+  if (held_ == nullptr) return;
+  program_mask = nullptr;
+  (void)::pthread_sigmask(SIG_SETMASK, held_, nullptr);
+}
+
+LetSignals::~LetSignals() {
+  if (held_ == nullptr) return;
+  sigset_t all;
+  (void)::sigfillset(&all);
+  (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  program_mask = held_;
+}
+
+namespace {
+
+/// `wait(mask)` returns -1 and EINTR where a handler has run.
+template <class Wait>
+void wait_without_holding(const Wait& wait) noexcept {
+  const sigset_t* const held = program_mask;
+  if (held == nullptr) return;  // the call that follows waits itself
+  const bool was_inside = is_inside;
+  program_mask = nullptr;
+  is_inside = false;
+  while (wait(*held) < 0 && errno == EINTR) {
+  }
+  is_inside = was_inside;
+  program_mask = held;
+}
+
+}  // namespace
+
+/// The matcher knows a process that waits for it by this call (runtime/processes/idle_processes).
+void await_message(int socket) noexcept {
+  wait_without_holding([&](const sigset_t& mask) {
+    char first = 0;
+    iovec data{&first, 1};
+    msghdr header{};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    sigset_t all;
+    (void)::sigfillset(&all);
+    (void)::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    const auto got = ::recvmsg(socket, &header, MSG_PEEK | MSG_CMSG_CLOEXEC);
+    const int trouble = errno;
+    (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    errno = trouble;
+    return got;
+  });
+}
+
+void await_space(int socket) noexcept {
+  wait_without_holding([&](const sigset_t& mask) {
+    pollfd space{socket, POLLOUT, 0};
+    return ::ppoll(&space, 1, nullptr, &mask);
+  });
+}
+
+std::uint64_t hold_cancel_signal() noexcept {
+  constexpr int cancel_signal = 32;
+  const std::uint64_t held = std::uint64_t{1} << (cancel_signal - 1);
+  std::uint64_t before = 0;
+  (void)::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof held);
+  return before;
+}
+
+void set_kernel_mask(std::uint64_t mask) noexcept {
+  (void)::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
+}
+
+}  // namespace sluice::files

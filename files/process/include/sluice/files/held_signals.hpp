@@ -1,0 +1,46 @@
+#pragma once
+#include <csignal>
+#include <cstdint>
+
+namespace sluice::files {
+
+/// What this library does itself is not for it to look at.
+extern constinit thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+
+/// No handler of the program runs in this thread meanwhile, other than for faults. So a handler never finds
+/// this library's locks and memory in the middle of a change, and may call whatever is wrapped.
+class HeldSignals {
+ public:
+  HeldSignals() noexcept;
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  bool is_outermost_;
+  sigset_t before_{};
+};
+
+/// Within HeldSignals: the program's handlers may run. Their calls count as this library's own.
+class LetSignals {
+ public:
+  LetSignals() noexcept;
+  ~LetSignals();
+  LetSignals(const LetSignals&) = delete;
+  LetSignals& operator=(const LetSignals&) = delete;
+
+ private:
+  const sigset_t* held_;
+};
+
+/// These wait until a socket has a message, or space for one, or has failed. Meanwhile the program's handlers
+/// run, and what they call is wrapped: so this thread must not hold a lock.
+void await_message(int socket) noexcept;
+void await_space(int socket) noexcept;
+
+/// Holds the signal by which the C library cancels a thread at once, which its own calls never hold. Returns
+/// the thread's mask before, as the kernel has it.
+[[nodiscard]] std::uint64_t hold_cancel_signal() noexcept;
+void set_kernel_mask(std::uint64_t mask) noexcept;
+
+}  // namespace sluice::files
