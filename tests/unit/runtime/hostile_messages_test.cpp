@@ -377,3 +377,15 @@ TEST_CASE("a server goes on serving others whatever values the messages of a cli
     attack(seed++);
   }
 }
+
+TEST_CASE("a file without a name is refused, and its client goes on") {
+  CoordinatorHello hello;
+  hello.rules = all_kinds_of_rules();
+  hello.components = {{"model", 1}, {"analysis", 1}, {"fuzzer", 3}};
+  hello.memory_bytes = 64 * mib;
+  ServerInProcess server(hello);
+  const auto session = server.session("model");
+  CHECK(status_of([&] { (void)session->create({{0, ""}, alone(), false, 5}); }) == NC_EINVAL);
+  CHECK(status_of([&] { (void)session->open({{0, ""}, alone()}, false); }) == NC_EINVAL);
+  expect_service(server, 1);
+}
