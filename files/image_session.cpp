@@ -202,6 +202,10 @@ void ImageSession::await_file(const runtime::AwaitFile& request) {
   (void)ask(MessageType::await_file, runtime::encode(request), MessageType::done);
 }
 
+void ImageSession::sync_file(const runtime::SyncFile& request) {
+  (void)ask(MessageType::sync_file, runtime::encode(request), MessageType::done);
+}
+
 void ImageSession::change_file(const runtime::ChangeFile& request) {
   (void)ask(MessageType::change_file, runtime::encode(request), MessageType::done);
 }

@@ -97,6 +97,8 @@ class ImageSession {
   void name_file(const runtime::NameFile& request);
   /// Returns when the file, which this process has closed, has its bytes on the disk.
   void await_file(const runtime::AwaitFile& request);
+  /// Returns when readers see the file, and it is saved, as its rule says. Throws Error.
+  void sync_file(const runtime::SyncFile& request);
   /// As a component that only reads the file. Returns when the file counts as removed. Throws Error:
   /// NC_ENOENT where this run has none, NC_EPERM where the file is to stay as it is.
   void change_file(const runtime::ChangeFile& request);

@@ -1,6 +1,7 @@
-// The calls of the C library by which a program ends the writing of a file, and by which it renames, removes
-// and cuts files. docs/design/written-files.md.
+// The calls of the C library by which a program ends the writing of a file or brings it to storage, and by
+// which it renames, removes and cuts files. docs/design/written-files.md.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,6 +70,24 @@ int close_it(int descriptor, const Close& close) {
 template <class Close>
 int close_any(int descriptor, const Close& close) {
   return undisturbed_point([] { return true; }, [&] { return close_it(descriptor, close); });
+}
+
+/// For a file that is being written, a call that brings it to storage does what its rule promises for a sync:
+/// docs/design/synced-files.md. `ask` returns errno, or 0.
+template <class Ask, class Sync>
+int sync_any(const Ask& ask, const Sync& sync) {
+  const auto is_ours = [] { return !sluice::files::is_inside && sluice::files::may_write_any(); };
+  return undisturbed_point(is_ours, [&] {
+    if (!is_ours()) return sync();
+    const int before = errno;
+    const int trouble = [&] {
+      const Inside inside;
+      return ask();
+    }();
+    if (trouble != 0) return fail(trouble);
+    errno = before;
+    return sync();
+  });
 }
 
 void note_exit() noexcept {
@@ -170,6 +189,22 @@ void close_written(FileDescriptor& descriptor) noexcept {
 }  // namespace sluice::files
 
 extern "C" {
+
+SLUICE_EXPORT int fsync(int descriptor) {
+  return sync_any([&] { return sluice::files::sync_written(descriptor); },
+                  [&] { return SLUICE_REAL(fsync)(descriptor); });
+}
+
+SLUICE_EXPORT int fdatasync(int descriptor) {
+  return sync_any([&] { return sluice::files::sync_written(descriptor); },
+                  [&] { return SLUICE_REAL(fdatasync)(descriptor); });
+}
+
+SLUICE_EXPORT int msync(void* address, std::size_t length, int flags) {
+  const auto sync = [&] { return SLUICE_REAL(msync)(address, length, flags); };
+  if ((flags & MS_SYNC) == 0) return sync();
+  return sync_any([&] { return sluice::files::sync_mapped(address); }, sync);
+}
 
 SLUICE_EXPORT int close(int descriptor) {
   return close_any(descriptor, [&] { return SLUICE_REAL(close)(descriptor); });

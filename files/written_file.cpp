@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -266,6 +268,13 @@ bool leads_out_of_run(const ImageSession& session, const runtime::RuleMatch& mat
          !runtime::find_rule(session.environment(), match.file, runtime::LastLink::stay);
 }
 
+/// Where the file is saved at an fsync; empty: nowhere.
+std::string save_directory(const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  if (match.rule.through != matcher::Through::burst_buffer) return {};
+  if (!environment.log_directory.empty()) return environment.log_directory;
+  return match.file.substr(0, std::max<std::size_t>(match.file.rfind('/'), 1));
+}
+
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
@@ -286,7 +295,9 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
     opened = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
                                 static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
                                 leads_out || matcher::is_in_files(match->rule.through), is_in_place,
-                                reason == OpenReason::adopted, is_renamed, may_be_shared});
+                                reason == OpenReason::adopted, is_renamed, may_be_shared,
+                                match->rule.is_shown_at_sync && !match->rule.is_stream,
+                                save_directory(session.environment(), *match)});
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT || (flags & O_CREAT) != 0) throw;
     // The kernel knows why it is not there.
@@ -341,6 +352,73 @@ int trouble_of_parent(int directory, const char* path) noexcept {
   const int trouble = status == 0 ? 0 : errno;
   errno = before;
   return trouble;
+}
+
+namespace {
+
+/// Asks for the file that has these numbers. Returns errno, or 0.
+int sync_identity(const FileIdentity& file) noexcept {
+  try {
+    ImageSession& session = process_session();
+    if (session.environment().is_coupled()) session.sync_file({file});
+    return 0;
+  } catch (const Error& error) {
+    return runtime::error_number_of(error);
+  } catch (const std::exception&) {
+    return EIO;
+  }
+}
+
+/// The next line of a text; empty at its end.
+std::string_view next_line(std::string_view& text) noexcept {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+std::string all_mappings() {
+  const runtime::FileDescriptor file(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t length = 1; file && length > 0;) {
+    length = ::read(file.number(), part.data(), part.size());
+    if (length > 0) text.append(part.data(), static_cast<std::size_t>(length));
+  }
+  return text;
+}
+
+}  // namespace
+
+int sync_written(int descriptor) noexcept {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", descriptor);
+  std::array<char, PATH_MAX> link;
+  const ssize_t length = ::readlink(name.data(), link.data(), link.size());
+  if (length <= 0 || !is_of_matcher({link.data(), static_cast<std::size_t>(length)})) return 0;
+  const FileIdentity file = identity_of(descriptor);
+  return file == no_file ? 0 : sync_identity(file);
+}
+
+int sync_mapped(const void* address) noexcept {
+  try {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const std::string mappings = all_mappings();
+    for (std::string_view rest = mappings; !rest.empty();) {
+      const std::string line(next_line(rest));
+      unsigned long begin = 0, end = 0, inode = 0;
+      unsigned major_number = 0, minor_number = 0;
+      int name = 0;
+      constexpr const char* form = "%lx-%lx %*s %*x %x:%x %lu %n";
+      if (std::sscanf(line.c_str(), form, &begin, &end, &major_number, &minor_number, &inode, &name) < 5)
+        continue;
+      if (at < begin || at >= end) continue;
+      const auto path = std::string_view(line).substr(static_cast<std::size_t>(name));
+      return is_of_matcher(path) ? sync_identity({makedev(major_number, minor_number), inode}) : 0;
+    }
+    return 0;
+  } catch (const std::exception&) {
+    return ENOMEM;
+  }
 }
 
 void note_umask(mode_t mask) noexcept {

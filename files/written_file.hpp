@@ -37,6 +37,11 @@ void note_umask(mode_t mask) noexcept;
 /// open it anew with others.
 void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
 
+/// Where the descriptor, or the memory, is of a file that is being written: readers see it, and it is saved,
+/// as its rule says. Returns errno, or 0.
+[[nodiscard]] int sync_written(int descriptor) noexcept;
+[[nodiscard]] int sync_mapped(const void* address) noexcept;
+
 /// A file whose last descriptor a process closes; all zero: it is none that it writes.
 struct ClosedFile {
   runtime::FileIdentity identity = {};

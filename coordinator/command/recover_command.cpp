@@ -20,6 +20,7 @@
 #include "commands.hpp"
 #include "exit_status.hpp"
 #include "format.hpp"
+#include "saved_recovery.hpp"
 #include "sluice/formats/blobs.hpp"
 #include "sluice/formats/process_blobs.hpp"
 #include "sluice/formats/subfiles.hpp"
@@ -30,6 +31,7 @@
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/recovery.hpp"
 #include "sluice/storage/run_lock.hpp"
+#include "sluice/storage/saved_file.hpp"
 #include "stop_signals.hpp"
 
 namespace sluice::coordinator {
@@ -49,7 +51,8 @@ struct RecoverOptions {
 
 constexpr const char* recover_help = R"(sluice recover [options] DIRECTORY
 Writes the data of burst-buffer logs into the netCDF files that the logs name,
-after a program ended too early to do so. A second recovery changes nothing.
+after a program ended too early to do so, and makes files that were saved at an
+fsync. A second recovery changes nothing.
 Example: sluice recover /scratch/logs
 
 )";
@@ -372,6 +375,32 @@ void print_left_out(const std::vector<storage::OthersLog>& logs) {
   }
 }
 
+struct SavedFiles {
+  std::size_t count = 0;
+  bool are_complete = true;
+};
+
+/// Files that programs have synced by the C library.
+SavedFiles recover_saved(storage::FileSystem& system, const RecoverOptions& line) {
+  SavedFiles found;
+  for (const std::string& name : system.list(line.directory)) {
+    const std::string path = line.directory + "/" + name;
+    const auto owner = name.ends_with(storage::saved_file_suffix) ? system.owner_of(path) : std::nullopt;
+    if (!owner || (owner != system.user() && !line.takes_any_owner)) continue;
+    ++found.count;
+    try {
+      const ActingAs acting(*owner);
+      const SavedRecoveryOptions options{line.output_directory, line.deletes, line.is_forced};
+      found.are_complete = recover_saved_file(system, path, options) && found.are_complete;
+    } catch (const Error& error) {
+      std::cerr << "sluice recover: " << path << " cannot be recovered, and is kept: " << error.what()
+                << '\n';
+      found.are_complete = false;
+    }
+  }
+  return found;
+}
+
 int recover(const RecoverOptions& line) {
   storage::PosixFileSystem posix;
   storage::InterruptibleFileSystem system(posix, check_stop_signals);
@@ -386,9 +415,10 @@ int recover(const RecoverOptions& line) {
   bool is_complete = found.unreadable.empty();
   for (const auto& log : found.unreadable) std::cerr << "sluice recover: " << log.what << '\n';
   print_left_out(found.of_others);
-  if (found.groups.empty() && found.unreadable.empty() && found.of_others.empty())
+  const SavedFiles saved = recover_saved(system, line);
+  if (found.groups.empty() && found.unreadable.empty() && found.of_others.empty() && saved.count == 0)
     std::cout << "no burst-buffer logs in " << line.directory << '\n';
-  is_complete = recover_groups(system, line, found.groups) && is_complete;
+  is_complete = recover_groups(system, line, found.groups) && saved.are_complete && is_complete;
   try {
     if (line.deletes) {
       storage::finish_removals(system, line.directory);

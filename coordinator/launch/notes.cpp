@@ -68,12 +68,12 @@ void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
 /// What becomes of the promise of a rule when its files are written by the C library.
 const char* promise_of(const FileRule& rule) {
   if (rule.through == matcher::Through::burst_buffer)
-    return "'through: burst-buffer' saves such files only when they have been closed: what was written "
-           "before "
-           "is lost if the program dies";
+    return "'through: burst-buffer' saves such files when they are closed, and at an fsync: what was written "
+           "after that is lost if the program dies. netCDF's own sync() calls no fsync, nor does HDF5's "
+           "flush";
   return rule.publish_at == matcher::PublishAt::sync
-             ? "'publish: sync' shows such files only when they have been closed: nothing is published at a "
-               "sync"
+             ? "'publish: sync' shows such files when they are closed, and at an fsync. netCDF's own sync() "
+               "calls no fsync, nor does HDF5's flush: nothing is published then"
              : "'publish: write' shows such files only when they have been closed, not at each write";
 }
 

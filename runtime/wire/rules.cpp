@@ -79,6 +79,8 @@ ClientRule parse_rule(std::string_view line) {
     if (number.ec != std::errc{} || number.ptr != access.data() + access.size()) fail("no number of closes");
     access = access.substr(0, closes);
   }
+  rule.is_shown_at_sync = access.ends_with('y');
+  if (rule.is_shown_at_sync) access.remove_suffix(1);
   rule.may_restart = access.ends_with('a');
   if (rule.may_restart) access.remove_suffix(1);
   rule.is_stream = access.ends_with('s');
@@ -190,7 +192,7 @@ std::string encode_rules(const std::vector<ClientRule>& rules) {
   for (const ClientRule& rule : rules) {
     text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") +
             (rule.is_drained ? "d" : "") + (rule.identity == matcher::Identity::name ? "n" : "") +
-            (rule.is_stream ? "s" : "") + (rule.may_restart ? "a" : "") +
+            (rule.is_stream ? "s" : "") + (rule.may_restart ? "a" : "") + (rule.is_shown_at_sync ? "y" : "") +
             (rule.closes != 1 ? "c" + std::to_string(rule.closes) : "") + '\t';
     text += matcher::word_of(rule.through);
     text += '\t' + rule.pattern + '\n';

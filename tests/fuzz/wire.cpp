@@ -84,6 +84,7 @@ constexpr Check checks[] = {
     check<runtime::ChangeFile>,
     check<runtime::NameFile>,
     check<runtime::AwaitFile>,
+    check<runtime::SyncFile>,
     check<runtime::FetchSegment>,
     check<runtime::Collect>,
     check<runtime::Collected>,

@@ -47,6 +47,8 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.name(client, message.tag, decode<NameFile>(message.fields));
     case MessageType::await_file:
       return written_.await(client, message.tag, decode<AwaitFile>(message.fields));
+    case MessageType::sync_file:
+      return written_.sync(client, message.tag, decode<SyncFile>(message.fields));
     case MessageType::list_written:
       return parts_.clients.send(client, MessageType::listing, message.tag,
                                  encode(written_.list(decode<ListRequest>(message.fields))));

@@ -99,6 +99,7 @@ void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainR
   }
   if (const auto file = files_.extract(step); !file.empty() && report.status == NC_NOERR)
     published_.note_kept(step, file.mapped());
+  if (stage == DrainStage::whole && report.status == NC_NOERR) published_.remove_saved(step);
   base_.tree.send_up(Drained{step, report});
 }
 

@@ -1,6 +1,7 @@
 #include "published_files.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -85,8 +86,26 @@ bool PublishedFiles::give_image(Client& client, std::uint32_t tag, const ImageRe
   return true;
 }
 
+void PublishedFiles::keep_until_drained(matcher::StepId step, const std::string& saved,
+                                        matcher::StepId former) {
+  auto kept = saved_.extract(former);
+  if (kept.empty() && saved.empty()) return;
+  std::vector<std::string>& all = saved_[step];
+  if (!kept.empty()) all = std::move(kept.mapped());
+  if (!saved.empty()) all.push_back(saved);
+}
+
+void PublishedFiles::remove_saved(matcher::StepId step) {
+  const auto saved = saved_.extract(step);
+  if (saved.empty()) return;
+  worker_.submit([paths = saved.mapped()] {
+    for (const std::string& path : paths) (void)::unlink(path.c_str());
+  });
+}
+
 /// The disk may take its time to give back the space.
 void PublishedFiles::erase(matcher::StepId step) {
+  saved_.erase(step);  // what was saved stays: the step has not become a file
   if (!files_.contains(step)) return;
   if (const auto kept = kept_.extract(step); !kept.empty()) update(step, kept.mapped());
   const bool is_on_disk = files_.is_on_disk(step);

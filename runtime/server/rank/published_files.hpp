@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "client_connections.hpp"
 #include "disk_worker.hpp"
@@ -42,6 +43,11 @@ class PublishedFiles final : public StepFiles {
   /// The step's file is also on disk, at that path: what programs set there later is copied when the step
   /// ends, because the kernel tells nobody of it.
   void note_kept(matcher::StepId step, const std::string& path);
+  /// What an fsync has saved of the step is needed until the step is a file; so is what was saved of
+  /// `former`, which the step takes the place of. `saved` may be empty, and `former` 0.
+  void keep_until_drained(matcher::StepId step, const std::string& saved, matcher::StepId former);
+  /// The step is a file now, or was removed: what was saved of it goes.
+  void remove_saved(matcher::StepId step);
   /// The step is no more.
   void erase(matcher::StepId step);
 
@@ -56,6 +62,7 @@ class PublishedFiles final : public StepFiles {
   ClientConnections& clients_;
   SealedFiles files_;
   std::map<matcher::StepId, Kept> kept_;
+  std::map<matcher::StepId, std::vector<std::string>> saved_;
   DiskWorker worker_;
 };
 

@@ -35,6 +35,12 @@ struct WrittenFiles::File {
   std::vector<std::function<void()>> at_landing = {};            ///< when no copy is under way
   std::vector<QueuedOpen> opens = {};                            ///< that wait for its beginning
   std::vector<std::function<void(const Outcome&)>> at_end = {};  ///< when it is published or given up
+  bool is_shown_at_sync = false;
+  bool is_syncing = false;
+  std::string save_in = {};                            ///< OpenFile::save_in
+  std::string saved = {};                              ///< where it was saved last; empty: it was not
+  std::vector<std::function<void()>> after_sync = {};  ///< what waits for the end of a sync
+  FileId draft = 0;  ///< it is a copy of this file, which goes on by the name; 0: none
 
   [[nodiscard]] const std::string& component() const { return writer.component; }
 };
@@ -49,6 +55,17 @@ struct WrittenFiles::Place {
   /// The paths of the same file, this one included; null: it has no other. Shared by their places.
   std::shared_ptr<std::set<std::string>> links = {};
   std::uint32_t closes = 0;  ///< of what has the name, since it was new, before `file`
+};
+
+/// What has a name: a file that is being written, or bytes that were published.
+struct WrittenFiles::Contents {
+  FileId file = 0;  ///< 0: none
+  SharedFile bytes = {};
+  bool is_on_disk = false;
+  // Of the bytes of a sync:
+  SharedFile base = {};    ///< the bytes of the sync before; null: none
+  FileId draft = 0;        ///< File::draft
+  std::string saved = {};  ///< File::saved
 };
 
 }  // namespace sluice::runtime

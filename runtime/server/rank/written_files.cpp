@@ -208,6 +208,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.is_in_files = request.is_in_files;
   file.is_elsewhere = own == nullptr && base != nullptr;
   file.closes_wanted = request.closes;
+  file.is_shown_at_sync = request.is_shown_at_sync;
+  file.save_in = request.save_in;
   file.opens.push_back(open);
   place.file = id;
   take_linked_names(file, place);
@@ -407,6 +409,12 @@ bool WrittenFiles::can_be_sealed(const File& file) const {
 }
 
 void WrittenFiles::publish(File& file) {
+  if (file.is_syncing) {
+    file.after_sync.emplace_back([this, id = file.id] {
+      if (File* const synced = find(id)) publish(*synced);
+    });
+    return;
+  }
   // Where somebody has opened it by now, it will be closed once more.
   try {
     if (!can_be_sealed(file)) return writers_.note_open(file.id);
@@ -462,7 +470,7 @@ void WrittenFiles::publish_later(File& file) {
 /// A reader may have taken the step before for the whole file. It is told once a rule: some programs add to a
 /// file all the time.
 void WrittenFiles::note_continued(const File& file) {
-  if (file.closes_wanted != 1 || !continued_.insert(file.key.rule).second) return;
+  if (file.closes_wanted != 1 || file.is_shown_at_sync || !continued_.insert(file.key.rule).second) return;
   const std::string closes = std::to_string(places_.at(file.path).closes + file.closes);
   base_.log.event(file.component() + " has gone on in '" + file.path +
                   "', which was published when it was closed before, and has closed it " + closes +
@@ -498,21 +506,13 @@ void WrittenFiles::take_into_memory(const File& file) {
   OpenFile anew;
   anew.key = file.key;
   anew.path = file.path;
-  bytes_.begin(anew, file.bytes.file, [this, id = file.id](FileBytes made, const Outcome& outcome) {
-    if (File* const known = find(id); known == nullptr || outcome.is_failure())
-      return known == nullptr ? void() : lose(*known, outcome.text);
-    const auto copied = [this, id, made](const Outcome& copy) {
-      File* const taken = find(id);
-      if (taken == nullptr) return;
-      taken->bytes = made;
-      taken->bytes.base = nullptr;
-      copy.is_failure() ? lose(*taken, copy.text) : end_written(*taken);
-    };
-    try {
-      bytes_.copy_base(made, copied);
-    } catch (const Error& error) {
-      copied({error.status(), error.what()});
-    }
+  bytes_.copy(anew, file.bytes.file, [this, id = file.id](FileBytes made, const Outcome& outcome) {
+    File* const taken = find(id);
+    if (taken == nullptr) return;
+    if (outcome.is_failure()) return lose(*taken, outcome.text);
+    taken->bytes = std::move(made);
+    taken->bytes.base = nullptr;
+    end_written(*taken);
   });
 }
 
@@ -559,6 +559,7 @@ void WrittenFiles::complete(const File& file) {
     places_.at(file.path).step = 0;
   } else {
     const matcher::StepId step = steps_.step(id);
+    published_.keep_until_drained(step, file.saved, places_.at(file.path).step);
     places_.at(file.path).step = file.has_other_writer ? 0 : step;
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
@@ -589,12 +590,18 @@ void WrittenFiles::lose(const File& file, const std::string& reason) {
   const std::string rest =
       file.bytes.is_in_place ? "; the part of " + file.path + " that it has written is kept" : "";
   base_.log.event("'" + file.path + "' is not published: " + reason + rest);
+  if (!file.saved.empty())
+    base_.log.event("'" + file.path +
+                    "' can be had as it was at its last fsync: when the run has ended, "
+                    "'sluice recover " +
+                    storage::directory_of(file.saved) + "' makes the file");
   end_without_step(file, StepEnd::lost, reason);
 }
 
 void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::string& reason) {
   const FileId id = file.id;
   const Discard discard{0, end, reason, file.key};
+  if (end != StepEnd::lost) bytes_.remove_saved(file.saved);
   const File ended = take_out(id);
   steps_.discard(id, discard);
   settle(ended, {NC_EIO, reason});
@@ -605,8 +612,10 @@ WrittenFiles::File WrittenFiles::take_out(FileId id) {
   writers_.remove(id);
   auto ended = files_.extract(id);
   for (const std::string& path : names_of(ended.mapped())) {
-    places_.at(path).file = 0;
-    places_.at(path).closes += ended.mapped().closes;
+    Place& place = places_.at(path);
+    const File* const draft = find(ended.mapped().draft);
+    if (place.file == id) place.file = draft != nullptr && draft->path == path ? draft->id : 0;
+    place.closes += ended.mapped().closes;
   }
   return std::move(ended.mapped());
 }
@@ -731,7 +740,7 @@ void WrittenFiles::end_with_component(FileId id) {
   File* const file = find(id);
   if (file == nullptr) return;
   if (file->state == File::State::beginning) return abandon(*file, file->component() + " has ended");
-  if (!is_open(*file)) return;
+  if (!is_open(*file) || file->is_syncing) return;  // end_sync() comes back to it
   const std::string outlived = "a process that has outlived " + file->component();
   if (writers_.is_open(id)) return lose(*file, outlived + " still has it open");
   if (file->closes_wanted != 0) {

@@ -38,6 +38,8 @@ class WrittenFiles {
   void name(Client& client, std::uint32_t tag, const NameFile& request);
   /// Answers by `done` when the file's bytes are where its names are, or somebody can still write.
   void await(Client& client, std::uint32_t tag, const AwaitFile& request);
+  /// What the process's fsync of a file is to do, by the file's rule. Answers by `done`, or by an error.
+  void sync(Client& client, std::uint32_t tag, const SyncFile& request);
   /// The files of a directory that are being written, or are published: the next part behind the path
   /// `request.after`.
   [[nodiscard]] Listing list(const ListRequest& request) const;
@@ -132,6 +134,13 @@ class WrittenFiles {
   using Found = std::function<void(const SharedFile&)>;
   void look(ClientId client, std::uint32_t tag, const OpenFile& name, Found then);
 
+  // Syncs: written_syncs.cpp
+  using Then = std::function<void(const Outcome&)>;
+  void sync(File& file, Then then);
+  void save(File& file, const FileBytes& copy, const Then& then);
+  void show(File& file, const FileBytes& copy, const Then& then);
+  void end_sync(FileId id, const Outcome& outcome, const Then& then);
+
   // Names: written_names.cpp
   struct Renaming;
   struct Contents;
@@ -177,6 +186,7 @@ class WrittenFiles {
   std::set<std::uint32_t> damaged_;               ///< rules of files that were no CDF files, as they began
   std::vector<Ending> endings_;
   bool has_told_of_descriptors_ = false;
+  std::uint64_t saves_ = 0;  ///< so far
 };
 
 }  // namespace sluice::runtime

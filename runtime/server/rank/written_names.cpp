@@ -34,13 +34,6 @@ struct WrittenFiles::Renaming {
   Outcome outcome = {};  ///< the first failure
 };
 
-/// What has a name: a file that is being written, or bytes that were published.
-struct WrittenFiles::Contents {
-  FileId file = 0;  ///< 0: none
-  SharedFile bytes = {};
-  bool is_on_disk = false;
-};
-
 // Names of a file
 
 std::vector<std::string> WrittenFiles::names_of(const File& file) {
@@ -78,7 +71,7 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   Place& place = known->second;
   leave_links(path, place);
   wake_waiting(place);
-  place.step = 0;
+  published_.remove_saved(std::exchange(place.step, 0));
   File* const file = find(std::exchange(place.file, 0));
   if (file == nullptr) return;
   const auto same = [&](const Name& name) { return name.path == path; };
@@ -141,6 +134,10 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   file.writer.process_id = writer.process_id;
   file.bytes.file = contents.bytes;
   file.bytes.is_on_disk = contents.is_on_disk;
+  file.bytes.base = contents.base;
+  file.draft = contents.draft;
+  file.is_shown_at_sync = contents.draft != 0;
+  file.saved = contents.saved;
   file.bytes.is_in_place = name.is_in_place;
   file.is_in_files = name.is_in_files;
   file.at_end.push_back(std::move(then));

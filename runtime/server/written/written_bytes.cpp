@@ -221,6 +221,39 @@ void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
   submit(copy, outcome, std::move(then));
 }
 
+void WrittenBytes::copy(const OpenFile& name, const SharedFile& from, Begun then) {
+  begin(name, from, [this, then = std::move(then)](FileBytes made, const Outcome& outcome) {
+    if (outcome.is_failure()) return then({}, outcome);
+    try {
+      copy_base(made, [made, then](const Outcome& copied) { then(made, copied); });
+    } catch (const Error& error) {
+      then({}, outcome_of(error));
+    }
+  });
+}
+
+void WrittenBytes::save(const SharedFile& from, const storage::SavedFile& what, const std::string& to,
+                        Then then) {
+  const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
+  const auto save = [this, outcome, from, what, to] {
+    try {
+      const std::string directory = storage::directory_of(to);
+      if (!saved_.locks.contains(directory))
+        saved_.locks.try_emplace(directory, saved_.system, directory, what.run);
+      storage::save_file(saved_.system, link_to(*from), to, what);
+    } catch (const Error& error) {
+      *outcome = outcome_of(error);
+    } catch (const std::exception& error) {
+      *outcome = {NC_EIO, error.what()};
+    }
+  };
+  submit(save, outcome, std::move(then));
+}
+
+void WrittenBytes::remove_saved(const std::string& path) {
+  if (!path.empty()) worker_.submit([path] { (void)::unlink(path.c_str()); });
+}
+
 void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then then) {
   const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
   const auto copy = [outcome, from, to] {

@@ -16,6 +16,9 @@
 #include "segment_store.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/protocol.hpp"
+#include "sluice/storage/posix_file_system.hpp"
+#include "sluice/storage/run_lock.hpp"
+#include "sluice/storage/saved_file.hpp"
 
 namespace sluice::runtime {
 
@@ -58,6 +61,13 @@ class WrittenBytes {
   /// Copies the base into the file, with its times. Throws IoError(NC_ENFILE): no descriptor is left.
   void copy_base(const FileBytes& bytes, Then then);
 
+  /// Another file of the same bytes as they are now, which nobody else has; its name and rule are `name`'s.
+  void copy(const OpenFile& name, const SharedFile& from, Begun then);
+  /// Saves the bytes on storage, for a recovery; `to`: a path in the directory of the file's logs.
+  void save(const SharedFile& from, const storage::SavedFile& what, const std::string& to, Then then);
+  /// What was saved is needed no more.
+  void remove_saved(const std::string& path);
+
   /// Makes the file on disk one of the same bytes and times. It gets the permissions, too.
   void copy_to(const SharedFile& from, const SharedFile& to, Then then);
 
@@ -99,6 +109,12 @@ class WrittenBytes {
   const SegmentStore& store_;
   std::uint64_t memory_bytes_ = 0;
   std::map<std::uint32_t, std::uint64_t> last_bytes_;  ///< of the newest file, by rule
+  /// What the thread alone uses: a lock tells others that the run still needs what is in the directory.
+  struct SavedRoom {
+    storage::PosixFileSystem system;
+    std::map<std::string, storage::RunLock> locks;  ///< by directory
+  };
+  SavedRoom saved_;
   DiskWorker worker_;
 };
 

@@ -1,25 +1,28 @@
 #!/usr/bin/python3
 """appended.py BUILD CASE: files that programs open again, to append to them by the C library."""
+import glob
 import json
 import os
+import signal
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import expect, finish, text
+from harness import expect, finish, text, wait_for
 
 build, case = sys.argv[1:3]
 sluice = build + "/bin/sluice"
 PYTHON = "/usr/bin/python3"
 
 
-def write_flow(writer, reader, more=""):
+def write_flow(writer, reader, more="", spill="auto"):
+    if spill != "auto": os.makedirs(spill, exist_ok=True)
     for name, lines in (("writer.py", writer), ("reader.py", reader)):
         with open(name, "w") as file:
             file.write(lines)
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
-            "version: 1", "name: test", "staging: {prewarm: 0}", "components:", f"  writer: {{command: {PYTHON} writer.py}}", f"  reader: {{command: {PYTHON} reader.py}}", "files:",
+            "version: 1", "name: test", f"staging: {{prewarm: 0, spill: {spill}}}", "components:", f"  writer: {{command: {PYTHON} writer.py}}", f"  reader: {{command: {PYTHON} reader.py}}", "files:",
             f'  - {{path: "*.dat", writer: writer, readers: [reader]{more}}}'
         ]) + "\n")
 
@@ -49,6 +52,149 @@ def what_is_added_counts_once():
     expect(text("done") == "x", "the reader has not seen the whole file")
     page = 4096  # what is changed within a page counts as a page
     expect(20 << 20 <= put_bytes() <= (20 << 20) + 20 * page, f"put: {put_bytes()}")
+
+
+# What brings the file of `number` to storage, after `record` was written at its end.
+SYNCS = """
+import mmap, os, subprocess, sys, time
+def await_file(name):
+    for i in range(3000):
+        if os.path.exists(name): return
+        time.sleep(0.01)
+    sys.exit(name + ' never came')
+def append(file, record):
+    file.seek(0, 2)
+    file.write(record)
+    file.flush()
+def sync(file, how):
+    if how == 'fsync': os.fsync(file.fileno())
+    if how == 'fdatasync': os.fdatasync(file.fileno())
+    if how == 'msync':
+        with mmap.mmap(file.fileno(), 0) as memory: memory.flush()
+    if how == 'inherited': subprocess.run([sys.executable, '-c', 'import os; os.fsync(1)'], stdout=file, check=True)
+    if how == 'program': subprocess.run(['sync', 'a.dat'], check=True)
+HOW = ['fsync', 'fdatasync', 'msync', 'inherited', 'program']
+"""
+
+
+def readers_see_what_is_synced():
+    """With 'publish: sync' a reader that opens gets the file as it was at the last fsync, whatever has called it, and a reader that has it open keeps its bytes."""
+    writer = SYNCS + """
+with open('a.dat', 'w+b') as file:
+    for i, how in enumerate(HOW):
+        append(file, how.encode() + b' ')
+        sync(file, how)
+        append(file, b'more ')
+        open(f'synced{i}', 'w')
+        await_file(f'read{i}')
+    append(file, b'end')
+"""
+    reader = SYNCS + """
+seen, first = '', None
+for i, how in enumerate(HOW):
+    await_file(f'synced{i}')
+    with open('a.dat') as file: text = file.read()
+    seen += how + ' '
+    assert text == seen, (text, seen)
+    seen += 'more '
+    first = first or open('a.dat')
+    open(f'read{i}', 'w')
+assert first.read() == 'fsync '
+while not open('a.dat').read().endswith('end'): time.sleep(0.01)
+assert open('a.dat').read() == seen + 'end'
+open('done', 'w').write('x')
+"""
+    write_flow(writer, reader, ", publish: sync")
+    told = finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0).all
+    expect(text("done") == "x", "the reader has not seen all")
+    expect("has gone on in" not in told, "a sync is taken for a close")
+
+
+def a_sync_without_a_change_shows_nothing():
+    """Syncs without a change make no step, and a close behind the last sync makes none either."""
+    write_flow(SYNCS + "with open('a.dat', 'w+b') as file:\n    append(file, b'one')\n    for how in HOW: sync(file, how)\n", "assert open('a.dat').read() == 'one'", ", publish: sync")
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    steps = json.loads(finish(harness.start(sluice, "report", "log", "--json"), 0).out)["rules"][0]["steps"]
+    expect(steps == 1, f"{steps} steps")
+
+
+KILLED = SYNCS + """
+import signal
+with open('a.dat', 'w+b') as file:
+    for i in range(10):
+        append(file, b'record %d\\n' % i)
+        sync(file, HOW[i % 3])
+    append(file, b'not synced')
+    open('synced', 'w')
+    if os.path.exists('dies'): os.kill(os.getpid(), signal.SIGKILL)
+    await_file('never')
+"""
+TEN = "".join(f"record {i}\n" for i in range(10))
+
+
+def recovered(*options):
+    return finish(harness.start(sluice, "recover", *options), 0).all
+
+
+def what_was_synced_survives():
+    """With 'through: burst-buffer' a kill of the writer, or of the whole run, leaves what was there at the last fsync."""
+    for victim in "writer", "run":
+        harness.clear_directory()
+        write_flow(KILLED, "open('a.dat')", ", through: burst-buffer", "logs")
+        if victim == "writer": harness.allow("dies")
+        run = harness.start(sluice, "run", "--log-dir", "log", "flow.yaml")
+        wait_for(lambda: os.path.exists("synced"), "the syncs")
+        if victim == "run": harness.kill(harness.descendants(run.pid) + [run.pid], signal.SIGKILL)
+        told = finish(run).all
+        expect(run.returncode != 0, "a success")
+        expect(victim == "run" or "sluice recover" in told, "it is not told how the file can be had")
+        expect(not os.path.exists("a.dat") and len(glob.glob("logs/*.sluice-saved")) == 1, f"left: {os.listdir('logs')}")
+        recovered("logs", "-o", "log")
+        expect(text("log/a.dat") == TEN and not os.path.exists("a.dat"), "a copy")
+        recovered("logs")
+        expect(text("a.dat") == TEN, "the file")
+        expect("already is" in recovered("logs"), "a second recovery")
+        with open("a.dat", "w") as file:
+            file.write("later")
+        expect("written later" in recovered("logs") and text("a.dat") == "later", "a later file is replaced")
+        recovered("--force", "--delete", "logs")
+        expect(text("a.dat") == TEN and not glob.glob("logs/*.sluice-saved"), "what was saved is left")
+
+
+def nothing_is_left_of_syncs():
+    """A run that ends well leaves the files and nothing that was saved; neither does a file that the program removes."""
+    writer = SYNCS + """
+for name in 'a.dat', 'b.dat', 'c.dat':
+    with open(name, 'w+b') as file:
+        append(file, b'one ')
+        sync(file, 'fsync')
+        append(file, b'two ')
+        sync(file, 'fsync')
+        if name == 'b.dat': os.remove(name)
+        append(file, b'three')
+"""
+    for more in ", through: burst-buffer", ", through: burst-buffer, publish: sync":
+        harness.clear_directory()
+        write_flow(writer, "for name in 'a.dat', 'c.dat':\n    while open(name).read() != 'one two three': pass", more)
+        finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+        expect(text("a.dat") == text("c.dat") == "one two three", "the files")
+        expect(not glob.glob("*.sluice-saved") and not glob.glob(".*"), f"left: {os.listdir('.')}")
+
+
+def a_sync_that_fails_is_told():
+    """Where the bytes cannot be saved, fsync says so, and the program goes on."""
+    writer = """
+import os, shutil
+with open('a.dat', 'wb', 0) as file:
+    file.write(b'one')
+    shutil.rmtree('logs')
+    try: os.fsync(file.fileno())
+    except OSError as error: open('told', 'w').write(str(error.errno))
+"""
+    write_flow(writer, "assert open('a.dat').read() == 'one'", ", through: burst-buffer", "logs")
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    expect(int(text("told")) > 0, "the sync is no error")
+    expect(text("a.dat") == "one", "the file is lost")
 
 
 harness.clear_directory()

@@ -77,7 +77,7 @@ def same_words_in_all_commands():
 def promises_to_the_c_library():
     """Before a run, check and run say what a rule promises and the C library's calls do not do."""
     said = "seems to write by the C library"
-    for more, words in ((", through: burst-buffer", "saves such files only when they have been closed"), (", publish: sync", "nothing is published at a sync"),
+    for more, words in ((", through: burst-buffer", "saves such files when they are closed, and at an fsync"), (", publish: sync", "nothing is published then"),
                         (", publish: write", "not at each write")):
         write_flow("echo 1 > a.dat", "cat a.dat > b", more)
         expect(said in call("check", "flow.yaml") and words in call("check", "flow.yaml"), f"check{more}")

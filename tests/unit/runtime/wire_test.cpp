@@ -264,8 +264,10 @@ void for_every_message(Use use) {
   const OpenFile file{key, "/a b", false, 0x241, 0644, 1, false, false, true, true};
   use(OpenFile{file});
   use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, false, false, true});
+  use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, false, false, false, true, "/logs"});
   use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
   use(AwaitFile{{1ULL << 40, 2}});
+  use(SyncFile{{2, 1ULL << 40}});
   use(FileOpened{true, 2});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});

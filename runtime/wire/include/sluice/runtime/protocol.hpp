@@ -284,6 +284,8 @@ struct OpenFile {
   bool is_adopted = false;        ///< it is the file on disk, which loses its name there
   bool is_renamed = false;        ///< it takes the place of what has the name, also of what is being written
   bool is_by_mpi_io = false;      ///< so processes of other matchers may open the same file
+  bool is_shown_at_sync = false;  ///< ClientRule::is_shown_at_sync
+  std::string save_in = {};       ///< directory where it is saved at an fsync; empty: it is not
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
 /// such file, and the process uses the disk. `names`: that the file has in the run.
@@ -335,6 +337,10 @@ struct NameFile {
 constexpr std::uint64_t mark_of_landing = 5;
 /// The process has closed the file, which has a name on disk.
 struct AwaitFile {
+  FileIdentity file;
+};
+/// The process has called fsync, or its like, for a file that is being written.
+struct SyncFile {
   FileIdentity file;
 };
 

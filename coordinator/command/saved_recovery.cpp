@@ -1,0 +1,54 @@
+#include "saved_recovery.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "format.hpp"
+#include "sluice/storage/run_lock.hpp"
+#include "sluice/storage/saved_file.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+/// Whether the file was changed later than what was saved: another step has become the file, or a program has
+/// written it.
+bool is_later(const std::string& path, const std::string& saved) {
+  std::error_code error;
+  const auto there = std::filesystem::last_write_time(path, error);
+  return !error && there > std::filesystem::last_write_time(saved);
+}
+
+}  // namespace
+
+bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
+                        const SavedRecoveryOptions& options) {
+  const auto what = storage::read_saved_file(system, saved);
+  if (!what) {
+    std::cerr << "sluice recover: " << saved << " is damaged, and is left alone\n";
+    return false;
+  }
+  if (storage::is_run_alive(system, saved, what->run)) {
+    std::cerr << "sluice recover: " << what->path << ": a run goes on that has saved this file (" << saved
+              << ")\nwait until the run has ended\n";
+    return false;
+  }
+  const std::string target = options.output_directory.empty()
+                                 ? what->path
+                                 : options.output_directory + "/" + storage::name_of(what->path);
+  if (system.exists(target) && storage::has_saved_contents(system, saved, *what, target)) {
+    std::cout << target << ": already is as it was saved at an fsync\n";
+  } else if (!options.is_forced && is_later(target, saved)) {
+    std::cout << target << ": was written later than what was saved at an fsync (" << saved
+              << "), which is not needed; --force or --output-directory recovers it\n";
+    return true;  // and it stays: nobody knows who has written the file
+  } else {
+    storage::restore_file(system, saved, *what, target);
+    std::cout << target << ": " << format_bytes(static_cast<std::uint64_t>(what->size_bytes))
+              << ", as the file was at its last fsync\n";
+  }
+  if (options.deletes && options.output_directory.empty()) system.remove(saved);
+  return true;
+}
+
+}  // namespace sluice::coordinator

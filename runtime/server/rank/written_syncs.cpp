@@ -1,0 +1,102 @@
+// What an fsync of a file does that is being written: readers get its bytes as a step, and they are saved, as
+// the file's rule says. docs/design/synced-files.md.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "memory_file.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/runtime/rules.hpp"
+#include "written_file_states.hpp"
+
+namespace sluice::runtime {
+
+void WrittenFiles::sync(Client& client, std::uint32_t tag, const SyncFile& request) {
+  const ClientId id = client.id;
+  const auto answer = [this, id, tag](const Outcome& outcome) {
+    Client* const waiting = clients_.find(id);
+    if (waiting == nullptr) return;
+    outcome.is_failure() ? clients_.send_error(*waiting, tag, outcome.status, outcome.text)
+                         : clients_.send(*waiting, MessageType::done, tag, {});
+  };
+  const auto synced = std::ranges::find_if(files_, [&](const auto& known) {
+    const File& file = known.second;
+    if (file.state != File::State::open || (file.save_in.empty() && !file.is_shown_at_sync)) return false;
+    const struct stat facts = status_of(*file.bytes.file);
+    return request.file == FileIdentity{facts.st_dev, facts.st_ino};
+  });
+  synced == files_.end() || synced->second.is_nameless ? answer({}) : sync(synced->second, answer);
+}
+
+/// The bytes of one moment: programs may write on meanwhile. One sync after the other.
+void WrittenFiles::sync(File& file, Then then) {
+  const FileId id = file.id;
+  if (file.is_syncing) {
+    file.after_sync.emplace_back([this, id, then] {
+      File* const next = find(id);
+      next == nullptr ? then({NC_EIO, "the file was given up"}) : sync(*next, then);
+    });
+    return;
+  }
+  file.is_syncing = true;
+  OpenFile name;
+  name.key = file.key;
+  name.path = file.path;
+  bytes_.copy(name, file.bytes.file, [this, id, then](const FileBytes& copy, const Outcome& outcome) {
+    File* const known = find(id);
+    if (known == nullptr || outcome.is_failure()) return end_sync(id, outcome, then);
+    known->save_in.empty() ? show(*known, copy, then) : save(*known, copy, then);
+  });
+}
+
+/// What was saved before goes when the new bytes are on storage.
+void WrittenFiles::save(File& file, const FileBytes& copy, const Then& then) {
+  static const RunIdentity run = read_run_identity();
+  const storage::SavedFile what{file.path, run.number, 0};
+  const std::string to = storage::saved_file_path(file.save_in, what, base_.rank(), ++saves_);
+  bytes_.save(copy.file, what, to, [this, id = file.id, copy, to, then](const Outcome& outcome) {
+    File* const known = find(id);
+    if (known == nullptr || outcome.is_failure()) {
+      if (known == nullptr) bytes_.remove_saved(to);
+      return end_sync(id, outcome, then);
+    }
+    bytes_.remove_saved(std::exchange(known->saved, to));
+    known->is_shown_at_sync ? show(*known, copy, then) : end_sync(id, {}, then);
+  });
+}
+
+/// The bytes become a step, as if the file had been closed and opened again.
+void WrittenFiles::show(File& file, const FileBytes& copy, const Then& then) {
+  const FileId id = file.id;
+  if (!copy.is_on_disk && !seal(*copy.file))
+    return end_sync(id, {NC_EIO, "its bytes cannot be sealed"}, then);
+  steps_.forget_step(id);
+  const LocalProcess writer = file.writer;
+  OpenFile name;
+  name.key = file.key;
+  name.path = file.path;
+  const Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, std::exchange(file.saved, {})};
+  publish_bytes(writer, name, contents, [this, id, copy, then](const Outcome& outcome) {
+    const bool has_failed = outcome.is_failure() && !outcome.text.empty();  // else it was unchanged
+    if (File* const draft = find(id); draft != nullptr && !outcome.is_failure()) {
+      draft->bytes.base = copy.file;
+      draft->goes_on = true;
+      draft->is_elsewhere = false;
+    }
+    end_sync(id, has_failed ? outcome : Outcome{}, then);
+  });
+}
+
+void WrittenFiles::end_sync(FileId id, const Outcome& outcome, const Then& then) {
+  File* const file = find(id);
+  if (file == nullptr) return then(outcome.is_failure() ? outcome : Outcome{NC_EIO, "the file was given up"});
+  if (outcome.is_failure()) base_.log.event("'" + file->path + "' was not synced: " + outcome.text);
+  file->is_syncing = false;
+  then(outcome);
+  const auto waiting = std::exchange(file->after_sync, {});
+  for (const auto& next : waiting) next();  // which may end the file
+  settle_if_open(id);
+}
+
+}  // namespace sluice::runtime
