@@ -9,7 +9,6 @@
 // looks at its return address: the RUNPATH of the calling library counts, and its namespace. So its function
 // is jumped to, with the caller's return address, instead of called.
 #include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +19,7 @@
 #include <string>
 
 #include "process_session.hpp"
+#include "sluice/files/process_memory.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
 
@@ -57,15 +57,6 @@ int exec_any(const Exec& exec) noexcept {
   return outcome;
 }
 
-/// The process that fork(2) has made, or that was started; vfork(2) tells nobody.
-constinit std::atomic<pid_t> own_process{0};
-
-__attribute__((constructor)) void note_process() {
-  const auto note = [] { own_process = ::getpid(); };
-  note();
-  (void)::pthread_atfork(nullptr, nullptr, note);
-}
-
 /// `exec()`, or the same with a coupled file of that path. What is on disk may be an older one that is kept.
 /// After vfork this process must not ask more than it has to, so the disk comes first.
 template <class Exec>
@@ -74,7 +65,7 @@ int exec_at(const char* path, char* const arguments[], char* const environment[]
     return SLUICE_REAL(execve)(program, words, environment) == 0 ? 0 : errno;
   };
   return exec_any([&] {
-    const bool is_first = own_process == ::getpid();
+    const bool is_first = !sluice::files::is_in_memory_of_parent();
     const int trouble = is_first ? ENOENT : (exec(), errno);
     if (trouble != ENOENT && trouble != EACCES) return sluice::files::fail(trouble);
     const int status = sluice::files::start_coupled(path, arguments, start);

@@ -428,9 +428,15 @@ int rename_it(const Renamed& renamed, const Rename& rename) noexcept {
   }
 }
 
+/// The outcome of a call with two names. The first is looked at first, as the kernel does.
+int with_names(const Path& from, const Path& to, int outcome) noexcept {
+  using sluice::files::with_parts;
+  return with_parts(to.directory, to.text, with_parts(from.directory, from.text, outcome));
+}
+
 template <class Rename>
 int rename_any(const Renamed& renamed, const Rename& rename) {
-  return undisturbed([&] { return rename_it(renamed, rename); });
+  return undisturbed([&] { return with_names(renamed.from, renamed.to, rename_it(renamed, rename)); });
 }
 
 // Linking
@@ -529,13 +535,7 @@ int link_it(const Path& from, const Path& to, int flags, const Link& link) noexc
 
 template <class Link>
 int link_any(const Path& from, const Path& to, int flags, const Link& link) {
-  return undisturbed([&] { return link_it(from, to, flags, link); });
-}
-
-/// The outcome of a call with two names. The first is looked at first, as the kernel does.
-int with_names(const Path& from, const Path& to, int outcome) noexcept {
-  using sluice::files::with_parts;
-  return with_parts(to.directory, to.text, with_parts(from.directory, from.text, outcome));
+  return undisturbed([&] { return with_names(from, to, link_it(from, to, flags, link)); });
 }
 
 }  // namespace
@@ -543,38 +543,28 @@ int with_names(const Path& from, const Path& to, int outcome) noexcept {
 extern "C" {
 
 SLUICE_EXPORT int rename(const char* from, const char* to) noexcept {
-  return with_names({AT_FDCWD, from}, {AT_FDCWD, to}, rename_any({{AT_FDCWD, from}, {AT_FDCWD, to}}, [&] {
-                      return SLUICE_REAL(rename)(from, to);
-                    }));
+  return rename_any({{AT_FDCWD, from}, {AT_FDCWD, to}}, [&] { return SLUICE_REAL(rename)(from, to); });
 }
 
 SLUICE_EXPORT int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
-  return with_names({from_directory, from}, {to_directory, to},
-                    rename_any({{from_directory, from}, {to_directory, to}}, [&] {
-                      return SLUICE_REAL(renameat)(from_directory, from, to_directory, to);
-                    }));
+  return rename_any({{from_directory, from}, {to_directory, to}},
+                    [&] { return SLUICE_REAL(renameat)(from_directory, from, to_directory, to); });
 }
 
 SLUICE_EXPORT int renameat2(int from_directory, const char* from, int to_directory, const char* to,
                             unsigned int flags) noexcept {
-  return with_names({from_directory, from}, {to_directory, to},
-                    rename_any({{from_directory, from}, {to_directory, to}, flags}, [&] {
-                      return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags);
-                    }));
+  return rename_any({{from_directory, from}, {to_directory, to}, flags},
+                    [&] { return SLUICE_REAL(renameat2)(from_directory, from, to_directory, to, flags); });
 }
 
 SLUICE_EXPORT int link(const char* from, const char* to) noexcept {
-  return with_names({AT_FDCWD, from}, {AT_FDCWD, to}, link_any({AT_FDCWD, from}, {AT_FDCWD, to}, 0, [&] {
-                      return SLUICE_REAL(link)(from, to);
-                    }));
+  return link_any({AT_FDCWD, from}, {AT_FDCWD, to}, 0, [&] { return SLUICE_REAL(link)(from, to); });
 }
 
 SLUICE_EXPORT int linkat(int from_directory, const char* from, int to_directory, const char* to,
                          int flags) noexcept {
-  return with_names({from_directory, from}, {to_directory, to},
-                    link_any({from_directory, from}, {to_directory, to}, flags, [&] {
-                      return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags);
-                    }));
+  return link_any({from_directory, from}, {to_directory, to}, flags,
+                  [&] { return SLUICE_REAL(linkat)(from_directory, from, to_directory, to, flags); });
 }
 
 }  // extern "C"

@@ -143,6 +143,17 @@ int start_any(const Actions* actions, const Start& start) {
   return status;
 }
 
+/// `start(program, arguments)` starts a coupled file, or its interpreter; `start_other()` what is no such
+/// file.
+template <class Start, class StartOther>
+int start_program(const Actions* actions, const char* path, char* const arguments[], const Start& start,
+                  const StartOther& start_other) {
+  return start_any(actions, [&] {
+    const int status = sluice::files::start_coupled(path, arguments, start);
+    return status == ENOENT ? start_other() : status;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -193,26 +204,19 @@ SLUICE_EXPORT int posix_spawn_file_actions_addfchdir_np(Actions* actions, int di
 SLUICE_EXPORT int posix_spawn(pid_t* process, const char* path, const Actions* actions,
                               const posix_spawnattr_t* attributes, char* const arguments[],
                               char* const environment[]) {
-  return start_any(actions, [&] {
-    const auto start = [&](const char* program, char* const words[]) {
-      return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
-    };
-    const int status = sluice::files::start_coupled(path, arguments, start);
-    if (status != ENOENT) return status;
-    return SLUICE_REAL(posix_spawn)(process, path, actions, attributes, arguments, environment);
-  });
+  const auto start = [&](const char* program, char* const words[]) {
+    return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
+  };
+  return start_program(actions, path, arguments, start, [&] { return start(path, arguments); });
 }
 
 SLUICE_EXPORT int posix_spawnp(pid_t* process, const char* file, const Actions* actions,
                                const posix_spawnattr_t* attributes, char* const arguments[],
                                char* const environment[]) {
-  return start_any(actions, [&] {
-    const auto start = [&](const char* program, char* const words[]) {
-      return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
-    };
-    const int status =
-        sluice::files::start_coupled(sluice::files::path_without_search(file), arguments, start);
-    if (status != ENOENT) return status;
+  const auto start = [&](const char* program, char* const words[]) {
+    return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
+  };
+  return start_program(actions, sluice::files::path_without_search(file), arguments, start, [&] {
     return SLUICE_REAL(posix_spawnp)(process, file, actions, attributes, arguments, environment);
   });
 }

@@ -298,6 +298,13 @@ int remove_directory(int directory, const char* path, const Remove& remove) noex
 
 // Coupled files that are programs to run: docs/design/files-by-any-program.md.
 
+/// Why the file cannot be run: errno, or 0.
+inline int trouble_of_running(int image) noexcept {
+  struct stat facts {};
+  if (::fstat(image, &facts) != 0) return errno;
+  return (facts.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 ? 0 : EACCES;
+}
+
 /// The first line of a script without "#!"; empty: it is no script.
 inline std::string line_of_script(int program) {
   std::array<char, 256> text;  // as much as the kernel reads
@@ -337,9 +344,7 @@ int start_coupled(const char* path, char* const arguments[], const Start& start)
   const CoupledFile file = look_for(AT_FDCWD, path);
   if (file.kind != CoupledFile::Kind::image) return ENOENT;
   try {
-    struct stat facts {};
-    if (::fstat(file.image.number(), &facts) != 0) return errno;
-    if ((facts.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) return EACCES;
+    if (const int trouble = trouble_of_running(file.image.number()); trouble != 0) return trouble;
     const std::string line = line_of_script(file.image.number());
     return line.empty() ? start(ImageLink(file).path(), arguments)
                         : start_script(line, path, arguments, start);

@@ -187,12 +187,6 @@ int open_it(int directory, const char* path, const OpenHow& how, const OpenPath&
   }
 }
 
-template <class OpenPath>
-int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
-  return undisturbed_point([&] { return may_be_coupled(path); },
-                           [&] { return open_it(directory, path, how, open_path); });
-}
-
 /// A link on disk may lead to a file that only the run has. What is to be made is first tried without links,
 /// so that a file that is none costs nothing.
 template <class OpenPath>
@@ -204,14 +198,16 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
                              : open_path(directory, path);
   if (descriptor >= 0 || errno != (may_make_linked ? ELOOP : ENOENT)) return descriptor;
   const std::string target = sluice::files::behind_links(directory, path);
-  if (!target.empty()) return open_any(directory, target.c_str(), how, open_path);
+  if (!target.empty()) return open_it(directory, target.c_str(), how, open_path);
   return may_make_linked ? open_path(directory, path) : descriptor;
 }
 
 /// What a program asks for.
 template <class OpenPath>
-int open_named(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
-  return with_parts(directory, path, open_any(directory, path, how, open_path));
+int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  return undisturbed_point(
+      [&] { return may_be_coupled(path); },
+      [&] { return with_parts(directory, path, open_it(directory, path, how, open_path)); });
 }
 
 bool is_for_reading(std::string_view mode) noexcept {
@@ -294,15 +290,9 @@ FILE* fopen_straight(const char* path, const char* mode, const void* site, const
 }
 
 template <class OpenPath>
-FILE* fopen_once(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  return undisturbed_point([&] { return may_be_coupled(path); },
-                           [&] { return fopen_straight(path, mode, site, open_with); });
-}
-
-template <class OpenPath>
 FILE* fopen_along_links(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
   if (!is_for_reading(std::string_view(mode)))
-    return with_parts(AT_FDCWD, path, fopen_once(path, mode, site, open_with));
+    return with_parts(AT_FDCWD, path, fopen_straight(path, mode, site, open_with));
   FILE* const stream = fopen_any(path, mode, site, open_with);
   if (stream != nullptr || errno != ENOENT) return stream;
   const std::string target = sluice::files::behind_links(AT_FDCWD, path);
@@ -325,10 +315,12 @@ FILE* reopen_any(const char* path, const char* mode, FILE* stream, const void* s
     return open_with(path, mode);
   (void)std::fflush(stream);
   bool is_taken_over = false;
-  FILE* const opened = fopen_once(path, mode, site, [&](const char* other, const char* how) {
+  const auto take_over = [&](const char* other, const char* how) {
     is_taken_over = true;
     return open_with(other, how);
-  });
+  };
+  FILE* const opened = undisturbed_point([&] { return may_be_coupled(path); },
+                                         [&] { return fopen_straight(path, mode, site, take_over); });
   if (opened != nullptr || is_taken_over) return with_parts(AT_FDCWD, path, opened);
   const int trouble = errno;
   (void)::fclose(stream);
@@ -336,9 +328,17 @@ FILE* reopen_any(const char* path, const char* mode, FILE* stream, const void* s
   return with_parts(AT_FDCWD, path, opened);
 }
 
+int facts_of(int descriptor, struct stat* facts) noexcept {
+  return ::fstat(descriptor, facts);
+}
+int facts_of(int descriptor, struct stat64* facts) noexcept {
+  return ::fstat64(descriptor, facts);
+}
+
 /// A memory file has no name, but the image of a coupled file has those in the run.
 template <class Facts>
-int stat_image(const CoupledFile& image, int status, Facts* facts) noexcept {
+int stat_image(const CoupledFile& image, Facts* facts) noexcept {
+  const int status = facts_of(image.image.number(), facts);
   if (status == 0 && facts->st_nlink == 0) facts->st_nlink = image.names;
   return status;
 }
@@ -354,10 +354,8 @@ int ask_by_flags(int flags, int directory, const char* path, const OfImage& of_i
 /// Who only reads a file may not write it.
 int may_access(int image, const char* path, int mode) noexcept {
   if ((mode & W_OK) != 0 && !may_be_written(path)) return fail(EACCES);
-  struct stat facts {};
-  if ((mode & X_OK) == 0) return 0;
-  if (::fstat(image, &facts) != 0) return -1;
-  return (facts.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 ? 0 : fail(EACCES);
+  const int trouble = (mode & X_OK) != 0 ? sluice::files::trouble_of_running(image) : 0;
+  return trouble == 0 ? 0 : fail(trouble);
 }
 
 mode_t mode_of(int flags, va_list arguments) {
@@ -375,29 +373,29 @@ mode_t mode_of(int flags, va_list arguments) {
 
 extern "C" {
 
-#define SLUICE_OPEN(open, openat)                                                                     \
-  SLUICE_EXPORT int open(const char* path, int flags, ...) {                                          \
-    SLUICE_MODE(flags);                                                                               \
-    return open_named(AT_FDCWD, path, {flags, mode, SLUICE_SITE},                                     \
-                      [&](int, const char* other) { return SLUICE_REAL(open)(other, flags, mode); }); \
-  }                                                                                                   \
-  SLUICE_EXPORT int openat(int directory, const char* path, int flags, ...) {                         \
-    SLUICE_MODE(flags);                                                                               \
-    return open_named(directory, path, {flags, mode, SLUICE_SITE}, [&](int from, const char* other) { \
-      return SLUICE_REAL(openat)(from, other, flags, mode);                                           \
-    });                                                                                               \
+#define SLUICE_OPEN(open, openat)                                                                   \
+  SLUICE_EXPORT int open(const char* path, int flags, ...) {                                        \
+    SLUICE_MODE(flags);                                                                             \
+    return open_any(AT_FDCWD, path, {flags, mode, SLUICE_SITE},                                     \
+                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags, mode); }); \
+  }                                                                                                 \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags, ...) {                       \
+    SLUICE_MODE(flags);                                                                             \
+    return open_any(directory, path, {flags, mode, SLUICE_SITE}, [&](int from, const char* other) { \
+      return SLUICE_REAL(openat)(from, other, flags, mode);                                         \
+    });                                                                                             \
   }
 SLUICE_OPEN(open, openat)
 SLUICE_OPEN(open64, openat64)
 
-#define SLUICE_CHECKED_OPEN(open, openat)                                                                    \
-  SLUICE_EXPORT int open(const char* path, int flags) {                                                      \
-    return open_named(AT_FDCWD, path, {flags, 0, SLUICE_SITE},                                               \
-                      [&](int, const char* other) { return SLUICE_REAL(open)(other, flags); });              \
-  }                                                                                                          \
-  SLUICE_EXPORT int openat(int directory, const char* path, int flags) {                                     \
-    return open_named(directory, path, {flags, 0, SLUICE_SITE},                                              \
-                      [&](int from, const char* other) { return SLUICE_REAL(openat)(from, other, flags); }); \
+#define SLUICE_CHECKED_OPEN(open, openat)                                                                  \
+  SLUICE_EXPORT int open(const char* path, int flags) {                                                    \
+    return open_any(AT_FDCWD, path, {flags, 0, SLUICE_SITE},                                               \
+                    [&](int, const char* other) { return SLUICE_REAL(open)(other, flags); });              \
+  }                                                                                                        \
+  SLUICE_EXPORT int openat(int directory, const char* path, int flags) {                                   \
+    return open_any(directory, path, {flags, 0, SLUICE_SITE},                                              \
+                    [&](int from, const char* other) { return SLUICE_REAL(openat)(from, other, flags); }); \
   }
 SLUICE_CHECKED_OPEN(__open_2, __openat_2)
 SLUICE_CHECKED_OPEN(__open64_2, __openat64_2)
@@ -428,60 +426,48 @@ SLUICE_FREOPEN(freopen64)
 SLUICE_CREAT(creat)
 SLUICE_CREAT(creat64)
 
-#define SLUICE_STAT(stat, fstat, structure, ask)                                  \
-  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {    \
-    return ask(                                                                   \
-        AT_FDCWD, path,                                                           \
-        [&](const CoupledFile& image) {                                           \
-          return stat_image(image, ::fstat(image.image.number(), facts), facts);  \
-        },                                                                        \
-        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); }); \
+#define SLUICE_STAT(stat, structure, ask)                                                   \
+  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {              \
+    return ask(                                                                             \
+        AT_FDCWD, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
+        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });           \
   }
-SLUICE_STAT(stat, fstat, stat, ask_any)
-SLUICE_STAT(lstat, fstat, stat, ask_unfollowed)
-SLUICE_STAT(stat64, fstat64, stat64, ask_any)
-SLUICE_STAT(lstat64, fstat64, stat64, ask_unfollowed)
+SLUICE_STAT(stat, stat, ask_any)
+SLUICE_STAT(lstat, stat, ask_unfollowed)
+SLUICE_STAT(stat64, stat64, ask_any)
+SLUICE_STAT(lstat64, stat64, ask_unfollowed)
 
-#define SLUICE_FSTATAT(fstatat, fstat, structure)                                                           \
+#define SLUICE_FSTATAT(fstatat, structure)                                                                  \
   SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
     return ask_by_flags(                                                                                    \
-        flags, directory, path,                                                                             \
-        [&](const CoupledFile& image) {                                                                     \
-          return stat_image(image, ::fstat(image.image.number(), facts), facts);                            \
-        },                                                                                                  \
+        flags, directory, path, [&](const CoupledFile& image) { return stat_image(image, facts); },         \
         [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
   }
-SLUICE_FSTATAT(fstatat, fstat, stat)
-SLUICE_FSTATAT(fstatat64, fstat64, stat64)
+SLUICE_FSTATAT(fstatat, stat)
+SLUICE_FSTATAT(fstatat64, stat64)
 
-#define SLUICE_XSTAT(xstat, fstat, structure, ask)                                          \
+#define SLUICE_XSTAT(xstat, structure, ask)                                                 \
   SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {         \
     return ask(                                                                             \
-        AT_FDCWD, path,                                                                     \
-        [&](const CoupledFile& image) {                                                     \
-          return stat_image(image, ::fstat(image.image.number(), facts), facts);            \
-        },                                                                                  \
+        AT_FDCWD, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
         [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); }); \
   }
-SLUICE_XSTAT(__xstat, fstat, stat, ask_any)
-SLUICE_XSTAT(__lxstat, fstat, stat, ask_unfollowed)
-SLUICE_XSTAT(__xstat64, fstat64, stat64, ask_any)
-SLUICE_XSTAT(__lxstat64, fstat64, stat64, ask_unfollowed)
+SLUICE_XSTAT(__xstat, stat, ask_any)
+SLUICE_XSTAT(__lxstat, stat, ask_unfollowed)
+SLUICE_XSTAT(__xstat64, stat64, ask_any)
+SLUICE_XSTAT(__lxstat64, stat64, ask_unfollowed)
 
-#define SLUICE_FXSTATAT(fxstatat, fstat, structure)                                                 \
+#define SLUICE_FXSTATAT(fxstatat, structure)                                                        \
   SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
                              int flags) {                                                           \
     return ask_by_flags(                                                                            \
-        flags, directory, path,                                                                     \
-        [&](const CoupledFile& image) {                                                             \
-          return stat_image(image, ::fstat(image.image.number(), facts), facts);                    \
-        },                                                                                          \
+        flags, directory, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
         [&](int from, const char* other) {                                                          \
           return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
         });                                                                                         \
   }
-SLUICE_FXSTATAT(__fxstatat, fstat, stat)
-SLUICE_FXSTATAT(__fxstatat64, fstat64, stat64)
+SLUICE_FXSTATAT(__fxstatat, stat)
+SLUICE_FXSTATAT(__fxstatat64, stat64)
 
 SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int mask,
                         struct statx* facts) noexcept {

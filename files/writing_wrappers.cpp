@@ -190,15 +190,13 @@ void close_written(FileDescriptor& descriptor) noexcept {
 
 extern "C" {
 
-SLUICE_EXPORT int fsync(int descriptor) {
-  return sync_any([&] { return sluice::files::sync_written(descriptor); },
-                  [&] { return SLUICE_REAL(fsync)(descriptor); });
-}
-
-SLUICE_EXPORT int fdatasync(int descriptor) {
-  return sync_any([&] { return sluice::files::sync_written(descriptor); },
-                  [&] { return SLUICE_REAL(fdatasync)(descriptor); });
-}
+#define SLUICE_FSYNC(fsync)                                                  \
+  SLUICE_EXPORT int fsync(int descriptor) {                                  \
+    return sync_any([&] { return sluice::files::sync_written(descriptor); }, \
+                    [&] { return SLUICE_REAL(fsync)(descriptor); });         \
+  }
+SLUICE_FSYNC(fsync)
+SLUICE_FSYNC(fdatasync)
 
 SLUICE_EXPORT int msync(void* address, std::size_t length, int flags) {
   const auto sync = [&] { return SLUICE_REAL(msync)(address, length, flags); };

@@ -37,6 +37,16 @@ bool is_of_matcher(std::string_view link) noexcept {
   return link.starts_with("/memfd:sluice-file") || link.find("/.sluice-file-") != std::string_view::npos;
 }
 
+/// What the kernel calls the descriptor's file; empty: it cannot be known. `room` has the text, with a zero.
+std::string_view link_of(int descriptor, std::array<char, PATH_MAX>& room) noexcept {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", descriptor);
+  const ssize_t length = ::readlink(name.data(), room.data(), room.size() - 1);
+  if (length <= 0) return {};
+  room[static_cast<std::size_t>(length)] = '\0';
+  return {room.data(), static_cast<std::size_t>(length)};
+}
+
 constexpr FileIdentity no_file{};
 
 /// The file of a descriptor for writing, or `no_file`.
@@ -390,11 +400,8 @@ std::string all_mappings() {
 }  // namespace
 
 int sync_written(int descriptor) noexcept {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", descriptor);
   std::array<char, PATH_MAX> link;
-  const ssize_t length = ::readlink(name.data(), link.data(), link.size());
-  if (length <= 0 || !is_of_matcher({link.data(), static_cast<std::size_t>(length)})) return 0;
+  if (!is_of_matcher(link_of(descriptor, link))) return 0;
   const FileIdentity file = identity_of(descriptor);
   return file == no_file ? 0 : sync_identity(file);
 }
@@ -512,10 +519,7 @@ void note_start(bool (*may_be_ours)(const char* path)) noexcept {
       const FileIdentity file = written_by(descriptor);
       if (file == no_file || held().has(file)) return;
       std::array<char, PATH_MAX> link;
-      const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
-      const ssize_t length = ::readlink(name.c_str(), link.data(), link.size() - 1);
-      if (length <= 0) return;
-      link[static_cast<std::size_t>(length)] = '\0';
+      if (link_of(descriptor, link).empty()) return;
       const bool is_in_place = may_be_ours(link.data()) && is_written_in_place(link.data());
       if (!is_in_place && !is_of_matcher(link.data())) return;
       held().add(file);

@@ -1,5 +1,6 @@
 #include "sluice/files/process_memory.hpp"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@ namespace sluice::files {
 
 namespace {
 
-/// Zero in a forked child, which has a memory of its own. Null: there are no rules.
+/// fork(2) makes it the child's, and vfork(2) tells nobody. Zero in a child that was made without the C
+/// library, which has a memory of its own. Null: there are no rules.
 constinit std::atomic<pid_t>* memory_owner = nullptr;
 
 }  // namespace
@@ -24,6 +26,7 @@ void note_process_memory() noexcept {
   }
   memory_owner = static_cast<std::atomic<pid_t>*>(page);
   *memory_owner = ::getpid();
+  (void)::pthread_atfork(nullptr, nullptr, [] { *memory_owner = ::getpid(); });
 }
 
 bool is_in_memory_of_parent() noexcept {
