@@ -16,8 +16,8 @@ namespace sluice::api::netcdf {
 namespace {
 
 // Statuses of netCDF.
-constexpr int read_only = -37, defining = -39, no_place = -40, bad_type = -45, bad_stride = -58,
-              no_variable = -49, no_data_of_global = -50, no_conversion = -56, too_long = -57;
+constexpr int read_only = -37, defining = -39, no_place = -40, bad_type = -45, no_variable = -49,
+              no_data_of_global = -50, no_conversion = -56, too_long = -57;
 
 /// Empty for types that are not numbers or text.
 std::optional<MPI_Datatype> datatype_of(nc_type memory) noexcept {
@@ -119,8 +119,12 @@ bool is_dense(const DataCall& call, const VariableFacts& facts) {
                      [](std::ptrdiff_t stride) { return stride == 1; });
 }
 
+nc_type type_in_memory(const DataCall& call, const VariableFacts& facts) noexcept {
+  return call.memory == type::own ? facts.external : call.memory;
+}
+
 bool is_convertible(const DataCall& call, const VariableFacts& facts) {
-  const nc_type memory = call.memory == type::own ? facts.external : call.memory;
+  const nc_type memory = type_in_memory(call, facts);
   return (memory == type::text) == (facts.external == type::text);
 }
 
@@ -140,7 +144,7 @@ std::optional<int> find_status(const CarriedDataset& dataset, Verb verb, const D
   if (dataset.in_define_mode) return defining;
   if (of_variable != 0) return of_variable;
   if (!is_convertible(call, facts)) return no_conversion;
-  if (!datatype_of(call.memory == type::own ? facts.external : call.memory)) return bad_type;
+  if (!datatype_of(type_in_memory(call, facts))) return bad_type;
   const int of_block = is_block ? status_of_block(dataset, verb, call, facts) : 0;
   return of_block != 0 ? std::optional(of_block) : std::nullopt;
 }
@@ -174,7 +178,7 @@ int move(int ncid, Verb verb, const DataCall& asked, void* values) {
   call.stride = stride.get();
   call.imap = imap.get();
   call.buffer = values;
-  call.buffer_type = *datatype_of(asked.memory == type::own ? facts.external : asked.memory);
+  call.buffer_type = *datatype_of(type_in_memory(asked, facts));
   const int moved = access(call);
   return moved != 0 || verb == Verb::get ? moved : raise_records(dataset, asked, facts);
 }

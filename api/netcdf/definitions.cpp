@@ -18,11 +18,15 @@ int worse(int first, int second) noexcept {
   return first != 0 ? first : second;
 }
 
+/// What the shadow has taken is also done to the coupled dataset.
+template <class Call>
+int also(int status_of_shadow, const Call& call) {
+  return status_of_shadow != 0 ? status_of_shadow : guard(call);
+}
+
 int redef(int ncid) {
   CarriedDataset& dataset = carried(ncid);
-  int status = dataset.ask("nc_redef");
-  if (status != 0) return status;
-  status = guard([&] { return ncmpi::redef(dataset.coupled); });
+  const int status = also(dataset.ask("nc_redef"), [&] { return ncmpi::redef(dataset.coupled); });
   if (status == 0) dataset.in_define_mode = true;
   return status;
 }
@@ -44,9 +48,7 @@ int end_definitions_of_shadow(const CarriedDataset& dataset) {
 int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_minfree, std::size_t r_align) {
   CarriedDataset& dataset = carried(ncid);
   if (!dataset.in_define_mode) return dataset.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
-  int status = end_definitions_of_shadow(dataset);
-  if (status != 0) return status;
-  status = guard([&] { return ncmpi::enddef(dataset.coupled); });
+  int status = also(end_definitions_of_shadow(dataset), [&] { return ncmpi::enddef(dataset.coupled); });
   if (status != 0) return status;
   dataset.in_define_mode = false;
   int variables = 0;
@@ -57,8 +59,7 @@ int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_m
 
 int sync(int ncid) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_sync");
-  return status != 0 ? status : guard([&] { return ncmpi::sync(dataset.coupled); });
+  return also(dataset.ask("nc_sync"), [&] { return ncmpi::sync(dataset.coupled); });
 }
 
 /// Nothing of a shadow is kept, so it needs no fill values at the end.
@@ -91,49 +92,46 @@ int set_fill(int ncid, int mode, int* old_mode) {
 
 int def_dim(int ncid, const char* name, std::size_t length, int* id) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_def_dim", name, length, id);
-  if (status != 0) return status;
-  return guard(
-      [&] { return ncmpi::def_dim(dataset.coupled, name, static_cast<MPI_Offset>(length), nullptr); });
+  return also(dataset.ask("nc_def_dim", name, length, id), [&] {
+    return ncmpi::def_dim(dataset.coupled, name, static_cast<MPI_Offset>(length), nullptr);
+  });
 }
 
 int rename_dim(int ncid, int id, const char* name) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_rename_dim", id, name);
-  return status != 0 ? status : guard([&] { return ncmpi::rename_dim(dataset.coupled, id, name); });
+  return also(dataset.ask("nc_rename_dim", id, name),
+              [&] { return ncmpi::rename_dim(dataset.coupled, id, name); });
 }
 
 int def_var(int ncid, const char* name, nc_type type, int dimensions, const int* dimids, int* id) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_def_var", name, type, dimensions, dimids, id);
-  if (status != 0) return status;
   int coupled_id = 0;
-  return guard([&] { return ncmpi::def_var(dataset.coupled, name, type, dimensions, dimids, &coupled_id); });
+  return also(dataset.ask("nc_def_var", name, type, dimensions, dimids, id),
+              [&] { return ncmpi::def_var(dataset.coupled, name, type, dimensions, dimids, &coupled_id); });
 }
 
 int rename_var(int ncid, int id, const char* name) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_rename_var", id, name);
-  return status != 0 ? status : guard([&] { return ncmpi::rename_var(dataset.coupled, id, name); });
+  return also(dataset.ask("nc_rename_var", id, name),
+              [&] { return ncmpi::rename_var(dataset.coupled, id, name); });
 }
 
 int def_var_fill(int ncid, int id, int is_off, const void* value) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_def_var_fill", id, is_off, value);
-  return status != 0 ? status
-                     : guard([&] { return ncmpi::def_var_fill(dataset.coupled, id, is_off, value); });
+  return also(dataset.ask("nc_def_var_fill", id, is_off, value),
+              [&] { return ncmpi::def_var_fill(dataset.coupled, id, is_off, value); });
 }
 
 int rename_att(int ncid, int varid, const char* name, const char* other) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_rename_att", varid, name, other);
-  return status != 0 ? status : guard([&] { return ncmpi::rename_att(dataset.coupled, varid, name, other); });
+  return also(dataset.ask("nc_rename_att", varid, name, other),
+              [&] { return ncmpi::rename_att(dataset.coupled, varid, name, other); });
 }
 
 int del_att(int ncid, int varid, const char* name) {
   CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_del_att", varid, name);
-  return status != 0 ? status : guard([&] { return ncmpi::del_att(dataset.coupled, varid, name); });
+  return also(dataset.ask("nc_del_att", varid, name),
+              [&] { return ncmpi::del_att(dataset.coupled, varid, name); });
 }
 
 /// The names of netCDF's functions for values of a type in memory; by the type's number.

@@ -90,25 +90,28 @@ int id_for_program(const CarriedDataset& dataset, int ncid, int of_shadow) noexc
   return static_cast<int>((static_cast<unsigned>(ncid) & ~group_bits) | (shadow & group_bits));
 }
 
-int inq_ncid(int ncid, const char* name, int* id) {
+/// `ask` asks the shadow for the id of a group.
+template <class Ask>
+int inq_group(int ncid, int* id, const Ask& ask) {
   const CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_inq_ncid", name, id);
+  const int status = ask(dataset);
   if (status == 0 && id != nullptr) *id = id_for_program(dataset, ncid, *id);
   return status;
+}
+
+int inq_ncid(int ncid, const char* name, int* id) {
+  return inq_group(ncid, id,
+                   [&](const CarriedDataset& dataset) { return dataset.ask("nc_inq_ncid", name, id); });
 }
 
 int inq_grp_full_ncid(int ncid, const char* name, int* id) {
-  const CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_inq_grp_full_ncid", name, id);
-  if (status == 0 && id != nullptr) *id = id_for_program(dataset, ncid, *id);
-  return status;
+  return inq_group(
+      ncid, id, [&](const CarriedDataset& dataset) { return dataset.ask("nc_inq_grp_full_ncid", name, id); });
 }
 
 int inq_grp_parent(int ncid, int* id) {
-  const CarriedDataset& dataset = carried(ncid);
-  const int status = dataset.ask("nc_inq_grp_parent", id);
-  if (status == 0 && id != nullptr) *id = id_for_program(dataset, ncid, *id);
-  return status;
+  return inq_group(ncid, id,
+                   [&](const CarriedDataset& dataset) { return dataset.ask("nc_inq_grp_parent", id); });
 }
 
 int inq_grps(int ncid, int* count, int* ids) {
