@@ -16,7 +16,9 @@ namespace {
 bool is_later(const std::string& path, const std::string& saved) {
   std::error_code error;
   const auto there = std::filesystem::last_write_time(path, error);
-  return !error && there > std::filesystem::last_write_time(saved);
+  if (error) return false;
+  const auto then = std::filesystem::last_write_time(saved, error);
+  return !error && there > then;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "format.hpp"
 
@@ -70,16 +73,19 @@ void add_files(const Timeline& timeline, RunFigures& figures) {
   figures.files.resize(most_files);
 }
 
-/// Whether the component gets parts of files by PnetCDF. A record that lacks periods does not tell.
-bool has_gets(const Timeline& timeline, const matcher::RuleUse& use) {
-  return timeline.lost_activities > 0 ||
-         std::ranges::any_of(timeline.activities, [&](const runtime::Activity& activity) {
-           return activity.kind == Kind::get && activity.rule == use.rule &&
-                  activity.component == use.component;
-         });
+using Getters = std::set<std::pair<std::uint32_t, std::string>>;
+
+/// The rules, each with a component that gets parts of its files by PnetCDF.
+Getters getters_of(const Timeline& timeline) {
+  Getters getters;
+  for (const runtime::Activity& activity : timeline.activities)
+    if (activity.kind == Kind::get) getters.emplace(activity.rule, activity.component);
+  return getters;
 }
 
 void add_rules(const Timeline& timeline, RunFigures& figures) {
+  const Getters getters = getters_of(timeline);
+  const bool is_known = timeline.lost_activities == 0;  // a record that lacks periods does not tell
   for (std::size_t i = 0; i < timeline.rules.size(); ++i) {
     RunFigures::Rule rule;
     rule.name = timeline.rules[i].pattern;
@@ -92,7 +98,7 @@ void add_rules(const Timeline& timeline, RunFigures& figures) {
       rule.puts += use.counters.puts;
       rule.gets += use.counters.gets;
       rule.replayed_gets += use.counters.replayed_gets;
-      if (!has_gets(timeline, use)) continue;
+      if (is_known && !getters.contains({use.rule, use.component})) continue;
       rule.has_gets = true;
       rule.matched_gets += use.counters.gets - std::min(use.counters.gets, use.counters.replayed_gets);
     }

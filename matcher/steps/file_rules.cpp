@@ -6,11 +6,7 @@
 
 namespace sluice::matcher {
 
-const FileRule& FileRules::of(const DatasetKey& key) const {
-  return checked(key.rule);
-}
-
-const FileRule& FileRules::checked(std::uint32_t rule) const {
+const FileRule& FileRules::of(std::uint32_t rule) const {
   if (rule < rules_.size()) return rules_[rule];
   throw Error(NC_EINVAL, "the workflow has no rule " + std::to_string(rule));
 }

@@ -14,9 +14,8 @@ class FileRules {
   explicit FileRules(std::vector<FileRule> rules) : rules_(std::move(rules)) {}
 
   /// Throws Error(NC_EINVAL) when the workflow does not have the rule.
-  [[nodiscard]] const FileRule& of(const DatasetKey& key) const;
-  /// The same without a file.
-  [[nodiscard]] const FileRule& checked(std::uint32_t rule) const;
+  [[nodiscard]] const FileRule& of(std::uint32_t rule) const;
+  [[nodiscard]] const FileRule& of(const DatasetKey& key) const { return of(key.rule); }
   [[nodiscard]] const FileRule& at(std::uint32_t rule) const { return rules_.at(rule); }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rules_.size()); }
   /// Whether the processes write and read the files of the dataset's rule themselves.

@@ -44,7 +44,7 @@ void FileUses::note_published(std::uint32_t rule) {
 
 void FileUses::note_ordinary_file(const std::string& component, OrdinaryFile file) {
   const bool has_rule = file.rule != OrdinaryFile::no_rule;
-  if (has_rule) (void)rules_.checked(file.rule);
+  if (has_rule) (void)rules_.of(file.rule);
   const auto is_same = [&](const OrdinaryFile& other) {
     return other.component == component && other.rule == file.rule && other.is_written == file.is_written &&
            (has_rule || other.path == file.path);
@@ -68,7 +68,7 @@ void FileUses::note_ordinary_file(const std::string& component, OrdinaryFile fil
 void FileUses::note_complaint(const std::string& component, std::uint32_t rule, const std::string& text) {
   constexpr std::size_t most_complaints = 1000;
   const bool has_rule = rule != OrdinaryFile::no_rule;
-  if (has_rule) (void)rules_.checked(rule);
+  if (has_rule) (void)rules_.of(rule);
   if (complaints_.size() >= most_complaints) return;
   if (complaints_.insert({component, rule, has_rule ? "" : text}).second)
     answers_.event(component + ": " + text);

@@ -12,10 +12,6 @@ namespace {
 
 constexpr char dismissal = 'q';
 
-}  // namespace
-
-namespace {
-
 void set_idle_signals(void (*handler)(int)) noexcept {
   for (const int signal : {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE, SIGIO, SIGSTKFLT})
     ::signal(signal, handler);

@@ -35,15 +35,17 @@ struct Inquiry {
 };
 /// What a process requests of the registry.
 using RegistryRequest = std::variant<Hello
-#define SLUICE_REQUEST(number, name, Struct, answer) , Struct
+#define SLUICE_REQUEST(number, name, Struct, kind) , Struct
 #include "sluice/runtime/messages.def"
                                      >;
 /// The name of a request that has no answer; empty for the others.
 template <class Request>
 inline constexpr std::string_view note_name = {};
-#define SLUICE_REQUEST(number, name, Struct, answer) \
-  template <>                                        \
-  inline constexpr std::string_view note_name<Struct> = #answer[0] == 'u' ? #name : "";
+enum class RequestKind { answered, unanswered };
+#define SLUICE_REQUEST(number, name, Struct, kind)      \
+  template <>                                           \
+  inline constexpr std::string_view note_name<Struct> = \
+      RequestKind::kind == RequestKind::unanswered ? #name : "";
 #include "sluice/runtime/messages.def"
 /// Decodes a client's message, but for hello. Throws Error(NC_EIO) if it is damaged or not for the registry.
 [[nodiscard]] RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields);

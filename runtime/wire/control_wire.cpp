@@ -20,8 +20,8 @@ constexpr std::size_t round_done_kind = kind_of<RoundDone>(static_cast<const Reg
 
 RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields) {
   switch (type) {
-#define SLUICE_REQUEST(number, name, Struct, answer) \
-  case MessageType::name:                            \
+#define SLUICE_REQUEST(number, name, Struct, kind) \
+  case MessageType::name:                          \
     return decode<Struct>(fields);
 #include "sluice/runtime/messages.def"
     default:

@@ -43,6 +43,13 @@ struct WrittenFiles::File {
   FileId draft = 0;  ///< it is a copy of this file, which goes on by the name; 0: none
 
   [[nodiscard]] const std::string& component() const { return writer.component; }
+  /// For another file that is to have its name.
+  [[nodiscard]] OpenFile name() const {
+    OpenFile name;
+    name.key = key;
+    name.path = path;
+    return name;
+  }
 };
 
 /// What is known of a path.

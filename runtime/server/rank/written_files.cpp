@@ -503,10 +503,7 @@ bool WrittenFiles::is_as_before(const File& file) const {
 
 /// It was written on the disk, by another name.
 void WrittenFiles::take_into_memory(const File& file) {
-  OpenFile anew;
-  anew.key = file.key;
-  anew.path = file.path;
-  bytes_.copy(anew, file.bytes.file, [this, id = file.id](FileBytes made, const Outcome& outcome) {
+  bytes_.copy(file.name(), file.bytes.file, [this, id = file.id](FileBytes made, const Outcome& outcome) {
     File* const taken = find(id);
     if (taken == nullptr) return;
     if (outcome.is_failure()) return lose(*taken, outcome.text);

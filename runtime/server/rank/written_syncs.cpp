@@ -40,10 +40,7 @@ void WrittenFiles::sync(File& file, Then then) {
     return;
   }
   file.is_syncing = true;
-  OpenFile name;
-  name.key = file.key;
-  name.path = file.path;
-  bytes_.copy(name, file.bytes.file, [this, id, then](const FileBytes& copy, const Outcome& outcome) {
+  bytes_.copy(file.name(), file.bytes.file, [this, id, then](const FileBytes& copy, const Outcome& outcome) {
     File* const known = find(id);
     if (known == nullptr || outcome.is_failure()) return end_sync(id, outcome, then);
     known->save_in.empty() ? show(*known, copy, then) : save(*known, copy, then);
@@ -73,9 +70,7 @@ void WrittenFiles::show(File& file, const FileBytes& copy, const Then& then) {
     return end_sync(id, {NC_EIO, "its bytes cannot be sealed"}, then);
   steps_.forget_step(id);
   const LocalProcess writer = file.writer;
-  OpenFile name;
-  name.key = file.key;
-  name.path = file.path;
+  const OpenFile name = file.name();
   const Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, std::exchange(file.saved, {})};
   publish_bytes(writer, name, contents, [this, id, copy, then](const Outcome& outcome) {
     const bool has_failed = outcome.is_failure() && !outcome.text.empty();  // else it was unchanged

@@ -50,6 +50,8 @@ template <class Work>
 void try_to(Outcome& outcome, const Work& work) {
   try {
     work();
+  } catch (const Error& error) {
+    outcome = outcome_of(error);
   } catch (const std::exception& error) {
     outcome = {NC_EIO, error.what()};
   }
@@ -236,16 +238,12 @@ void WrittenBytes::save(const SharedFile& from, const storage::SavedFile& what, 
                         Then then) {
   const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
   const auto save = [this, outcome, from, what, to] {
-    try {
+    try_to(*outcome, [&] {
       const std::string directory = storage::directory_of(to);
       if (!saved_.locks.contains(directory))
         saved_.locks.try_emplace(directory, saved_.system, directory, what.run);
       storage::save_file(saved_.system, link_to(*from), to, what);
-    } catch (const Error& error) {
-      *outcome = outcome_of(error);
-    } catch (const std::exception& error) {
-      *outcome = {NC_EIO, error.what()};
-    }
+    });
   };
   submit(save, outcome, std::move(then));
 }
