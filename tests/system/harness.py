@@ -73,6 +73,17 @@ def write_flow(program, components, rules, *staging):
         flow.write("\n".join(lines) + "\n")
 
 
+def cdl(name, length):
+    """A file as couple.c reads it, as text for ncgen."""
+    seed = 0.0
+    for letter in name:
+        seed = seed * 3 + ord(letter)
+    values = ", ".join(repr(seed + i / 4) for i in range(length))
+    with open(name + ".cdl", "w") as file:
+        file.write(f"netcdf a {{dimensions: x = {length}; t = UNLIMITED; variables: double v(x); short r(t, x); data: v = {values}; r = {', '.join(['1'] * 3 * length)};}}")
+    return name + ".cdl"
+
+
 class Result:
     """How a process ended, and what it printed."""
 

@@ -48,17 +48,6 @@ def redirection():
 
 
 
-def cdl(name, length):
-    """A file as couple.c reads it, as text for ncgen."""
-    seed = 0.0
-    for letter in name:
-        seed = seed * 3 + ord(letter)
-    values = ", ".join(repr(seed + i / 4) for i in range(length))
-    with open(name + ".cdl", "w") as file:
-        file.write(f"netcdf a {{dimensions: x = {length}; t = UNLIMITED; variables: double v(x); short r(t, x); data: v = {values}; r = {', '.join(['1'] * 3 * length)};}}")
-    return name + ".cdl"
-
-
 def same_bytes(made, *copies):
     """What the command makes on disk, in direct/, is what the copies have."""
     os.makedirs("direct", exist_ok=True)
@@ -72,7 +61,7 @@ def same_bytes(made, *copies):
 def hyperslabs():
     """What ncgen writes in any format of netCDF is the same file for other programs, and a step for PnetCDF programs on four ranks."""
     kinds = {"one.nc": "classic", "two.nc": "64-bit-offset", "five.nc": "64-bit-data"}
-    lines = [f"ncgen -k {kind} -o {name} {cdl(name, 1001)}" for name, kind in kinds.items()]
+    lines = [f"ncgen -k {kind} -o {name} {harness.cdl(name, 1001)}" for name, kind in kinds.items()]
     reads = " ".join(f"read {name} 1001 whole {name} 1001 halve {name} 1001" for name in kinds)
     write_flow("\n".join(lines), "", reader=f"{program} {reads}", ranks=4)
     run()
@@ -84,7 +73,7 @@ def hyperslabs():
 def damaged():
     """A file that begins as a CDF file and cannot be decoded: the run says where and why, and whoever reads bytes gets them."""
     script("write.py", "import sys", "bytes = open('good.bin', 'rb').read()", "open('cut.nc', 'wb').write(bytes[:40])", "open('wrong.nc', 'wb').write(bytes[:8] + b'\\0\\0\\0\\x63' + bytes[12:])")
-    write_flow(f"ncgen -k classic -o good.bin {cdl('a.nc', 501)}\n{PYTHON} write.py", f"cp cut.nc cut\ncp wrong.nc wrong\nif {program} read cut.nc 501 2> refused; then exit 1; fi", ranks=None)
+    write_flow(f"ncgen -k classic -o good.bin {harness.cdl('a.nc', 501)}\n{PYTHON} write.py", f"cp cut.nc cut\ncp wrong.nc wrong\nif {program} read cut.nc 501 2> refused; then exit 1; fi", ranks=None)
     result = run()
     begins = "writer has written a file that begins as a CDF file, and is none: "
     expect(result.all.count(begins) == 1 and begins + os.getcwd() + "/cut.nc: at byte 40: the file ends inside its header: " in result.all, "what the run says of cut.nc")
@@ -94,7 +83,7 @@ def damaged():
 
 def hdf5():
     """Files of other formats are the same files, and PnetCDF says that it does not know them."""
-    lines = [f"ncgen -k nc4 -o four.nc {cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
+    lines = [f"ncgen -k nc4 -o four.nc {harness.cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
     write_flow("\n".join(lines), "cp four.nc copy\nncdump -h four.nc > header\ncat text.nc empty.nc > text")
     run()
     expect(text("text") == "text\n" and "double v(x)" in text("header"), "the header")
@@ -104,7 +93,7 @@ def hdf5():
 
 def steps():
     """A file that is written again and again is a step each time; each is matched as the one before."""
-    lines = [f"ncgen -k classic -o {name} {cdl(name, 501)}" for name in (f"a{i}.nc" for i in range(8))]
+    lines = [f"ncgen -k classic -o {name} {harness.cdl(name, 501)}" for name in (f"a{i}.nc" for i in range(8))]
     write_flow("\n".join(lines), "", reader=f"{program} repeat 8 read a%d.nc 501", ranks=2)
     run()
 
@@ -550,7 +539,7 @@ def lost_and_restarted():
 
 def not_stored():
     """A CDF file for whose puts there is no room when it is closed is lost, and the run fails."""
-    write_flow(f"ncgen -k classic -o a.nc {cdl('a.nc', 400000)}", "cat a.nc > copy || true", staging="prewarm: 0, memory: 1MiB, spill: none")
+    write_flow(f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 400000)}", "cat a.nc > copy || true", staging="prewarm: 0, memory: 1MiB, spill: none")
     result = run(3)
     expect("1 file was lost" in result.all and harness.is_logged("a.nc' is not published"), result.all)
 
@@ -562,7 +551,7 @@ def none_can_be_stored():
             flow.write("version: 1\nname: test\nstaging: {prewarm: 0, memory: 2MiB, spill: none}\ncomponents:\n  writer: {command: sh writer.sh}\n  reader: {command: sh reader.sh}\nfiles:\n"
                        "  - {path: 'w_*.nc', writer: writer, readers: [reader]}\n  - {path: back.txt, writer: reader, readers: [writer]}\n")
         with open("writer.sh", "w") as file:
-            file.write("set -e\nfor i in 1 2 3 4; do ncgen -k classic -o w_$i.nc " + cdl("w.nc", 20000) + "; done" + wait + "\n")
+            file.write("set -e\nfor i in 1 2 3 4; do ncgen -k classic -o w_$i.nc " + harness.cdl("w.nc", 20000) + "; done" + wait + "\n")
         with open("reader.sh", "w") as file:
             file.write("set -e\nif cat w_4.nc; then exit 1; fi\ncat w_1.nc > copy\n")
         result = run(3)
@@ -619,7 +608,7 @@ def nth_close():
 
 def kept():
     """The file that is kept has the bytes that were written."""
-    write_flow(f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\necho text > b.nc", "cp a.nc a\ncp b.nc b", more=", keep: true")
+    write_flow(f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 77)}\necho text > b.nc", "cp a.nc a\ncp b.nc b", more=", keep: true")
     run()
     expect(text("b.nc") == "text\n" and text("b") == "text\n", "the text")
     same_bytes(["ncgen -k classic -o a.nc ../a.nc.cdl"], ("a.nc", "a.nc"), ("a", "a.nc"))
@@ -630,7 +619,7 @@ ELSEWHERE = "export OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORL
 
 def kept_elsewhere():
     """The same on the second of two nodes: the matcher that has the file writes it to disk."""
-    make = f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\nsh -c 'echo text > b.nc'"
+    make = f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 77)}\nsh -c 'echo text > b.nc'"
     write_flow(ELSEWHERE + make, ELSEWHERE + "cp a.nc a\ncp b.nc b", more=", keep: true")
     run()
     same_bytes([make.replace("a.nc.cdl", "../a.nc.cdl")], ("a", "a.nc"), ("b", "b.nc"), ("a.nc", "a.nc"), ("b.nc", "b.nc"))
@@ -638,7 +627,7 @@ def kept_elsewhere():
 
 def other_node():
     """A reader on another node, or of another matcher, gets the very bytes that were written: of any format, empty, small, of several pieces, and on the spill disk."""
-    writes = (f"ncgen -k classic -o a.nc {cdl('a.nc', 77)}\nncgen -k nc4 -o b.nc {cdl('a.nc', 77)}\necho text > c.nc\n: > d.nc\nhead -c 5000001 /dev/urandom > e.nc\n"
+    writes = (f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 77)}\nncgen -k nc4 -o b.nc {harness.cdl('a.nc', 77)}\necho text > c.nc\n: > d.nc\nhead -c 5000001 /dev/urandom > e.nc\n"
               "head -c 12000000 /dev/urandom > f.nc")
     os.mkdir("scratch")
     write_flow(writes + "\nsha256sum a.nc b.nc c.nc d.nc e.nc f.nc > written", ELSEWHERE + "test $(stat -c %s e.nc) = 5000001\nsha256sum a.nc b.nc c.nc d.nc e.nc f.nc > read",
@@ -834,7 +823,7 @@ def changed_twice():
 
 def changed_elsewhere():
     """What a component has written by the C library, it changes by PnetCDF, perhaps on another node. It then finds the change, also while readers have the file open as it was."""
-    make = f"ncgen -k cdf5 -o a.nc {cdl('a.nc', 1000)}"
+    make = f"ncgen -k cdf5 -o a.nc {harness.cdl('a.nc', 1000)}"
     change = " ".join(harness.MPIRUN) + f" 2 {sys.argv[4]} a.nc"
     write_flow(f"{make}\nuntil test -e held; do sleep 0.05; done\n{change}\ncat a.nc > seen\necho more >> a.nc\ncat a.nc > again", "",
                reader=f"sh -c 'trap \"touch held\" EXIT; {sys.argv[4]} a.nc held again'", rule="a.nc")

@@ -58,21 +58,10 @@ def calls_case(*seeds):
         expect(not os.path.exists(f"calls{seed}.nc"), "a coupled file is on disk")
 
 
-def cdl(name, length):
-    """A file as couple.c reads it, as text for ncgen."""
-    seed = 0.0
-    for letter in name:
-        seed = seed * 3 + ord(letter)
-    values = ", ".join(repr(seed + i / 4) for i in range(length))
-    with open(name + ".cdl", "w") as file:
-        file.write(f"netcdf a {{dimensions: x = {length}; t = UNLIMITED; variables: double v(x); short r(t, x); data: v = {values}; r = {', '.join(['1'] * 3 * length)};}}")
-    return name + ".cdl"
-
-
 def to_pnetcdf():
     """What ncgen writes by netCDF is read by a PnetCDF program on four ranks."""
     kinds = {"one.nc": "classic", "two.nc": "64-bit-offset", "five.nc": "64-bit-data"}
-    lines = [f"ncgen -k {kind} -o {name} {cdl(name, 1001)}" for name, kind in kinds.items()]
+    lines = [f"ncgen -k {kind} -o {name} {harness.cdl(name, 1001)}" for name, kind in kinds.items()]
     reads = " ".join(f"read {name} 1001 whole {name} 1001 halve {name} 1001" for name in kinds)
     write_flow("\n".join(lines), "", reader=f"{couple} {reads}, ranks: 4")
     run()

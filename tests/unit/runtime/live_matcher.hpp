@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator_of_matcher.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/header.hpp"
@@ -36,7 +37,7 @@ struct SpillPlace {
   bool or_elsewhere = false;
 };
 
-class LiveMatcher {
+class LiveMatcher : public CoordinatorOfMatcher {
  public:
   explicit LiveMatcher(std::vector<FileRule> rules, std::uint64_t memory_bytes = 64 * mib,
                        std::vector<ComponentSize> sizes = {}, const SpillPlace& spill = {})
@@ -53,26 +54,7 @@ class LiveMatcher {
   ~LiveMatcher() {
     if (process_ > 0) CHECK(end() == 0);
   }
-  LiveMatcher(const LiveMatcher&) = delete;
-  LiveMatcher& operator=(const LiveMatcher&) = delete;
 
-  /// Sends to the matcher, and handles events until the answer arrives.
-  ReceivedMessage ask(MessageType type, std::vector<std::byte> fields, MessageType expected) {
-    line_->send({type, ++tag_, std::move(fields)});
-    for (;;) {
-      auto message = line_->receive();
-      if (!message) throw Error(NC_EIO, "the matcher has ended");
-      if (message->type == expected) return std::move(*message);
-      if (message->type == MessageType::component_settled) continue;
-      if (message->type != MessageType::event) throw Error(NC_EIO, "an answer of another type");
-      events.push_back(decode<EventNotice>(message->fields).text);
-    }
-  }
-  /// What the run does, as the coordinator asks for its progress.
-  RunView view() {
-    return decode<RunView>(
-        ask(MessageType::watch_query, encode(WatchRequest{false, 0, true}), MessageType::run_view).fields);
-  }
   void component_exited(const std::string& name, const std::string& reason = "exited with status 0") {
     line_->send({MessageType::component_exited, 0, encode(ComponentExited{name, reason})});
   }
@@ -101,9 +83,6 @@ class LiveMatcher {
     return exit_status;
   }
 
-  std::unique_ptr<Session> session(const std::string& component) const {
-    return std::make_unique<Session>(ClientEnvironment{path, component, {}});
-  }
   /// A bare connection after hello.
   PacketSocket connection(const std::string& component, std::uint64_t token) const {
     PacketSocket socket = connect_to(path);
@@ -116,14 +95,10 @@ class LiveMatcher {
 
   [[nodiscard]] pid_t process() const noexcept { return process_; }
 
-  std::string path;
-  std::vector<std::string> events;
   int exit_status = -1;
 
  private:
-  explicit LiveMatcher(SocketPair line) : line_(std::make_unique<PacketSocket>(std::move(line.first))) {
-    static int count = 0;
-    path = "/tmp/sluice-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  explicit LiveMatcher(SocketPair line) : CoordinatorOfMatcher(std::move(line.first)) {
     const int descriptor = ::dup(line.second.descriptor());  // without close-on-exec
     process_ = ::fork();
     if (process_ == 0) {
@@ -141,9 +116,7 @@ class LiveMatcher {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  std::unique_ptr<PacketSocket> line_;
   pid_t process_ = -1;
-  std::uint32_t tag_ = 0;
 };
 
 /// The shape of the variable.
