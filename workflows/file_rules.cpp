@@ -138,6 +138,11 @@ class RuleReader {
                                                      " the whole file stays on disk; leave 'keep' out");
     }
     rule.keep = {};
+    if (rule.has_hyperslabs) {
+      const Value* netcdf = section.find("netcdf");
+      reader_.findings().mistake(netcdf->position, netcdf->what + " is hyperslabs: with " + through +
+                                                       " programs have the file itself; leave 'netcdf' out");
+    }
   }
 
   std::optional<std::string> component_name(const Value& value) {
@@ -258,7 +263,8 @@ bool are_alike(const ReadRule& earlier, const ReadRule& later) {
   matcher::FileRule b = later.rule;
   b.pattern = a.pattern;
   const bool counts_files = a.expected > 0 || later.rule.expected > 0 || a.queue > 0;
-  return !counts_files && a.exposes == later.rule.exposes && static_cast<const matcher::FileRule&>(a) == b;
+  return !counts_files && a.exposes == later.rule.exposes && a.has_hyperslabs == later.rule.has_hyperslabs &&
+         static_cast<const matcher::FileRule&>(a) == b;
 }
 
 /// Compares two rules. For a component, the first rule that covers a path applies. A rule that an earlier one

@@ -381,6 +381,14 @@ const std::vector<Key>& table() {
        .default_value = "`auto`",
        .words = {"auto", "off"},
        .set = first_word_is_true<FileRule>(&FileRule::replays)},
+      {.section = KeySection::rule,
+       .name = "netcdf",
+       .kind = KeyKind::word,
+       .value = "what passes of a file that a program has by netCDF-C's functions: its `bytes`, or "
+                "`hyperslabs` ([netCDF](programs.md#netcdf-by-hyperslabs))",
+       .default_value = "`bytes`",
+       .words = {"bytes", "hyperslabs"},
+       .set = member<FileRule>(&FileRule::has_hyperslabs)},
   };
   return keys;
 }

@@ -28,6 +28,7 @@ void pass_through_files(Workflow& workflow) {
     rule.through = Through::ordered_file;
     rule.keep = {};
     rule.exposes = false;
+    rule.has_hyperslabs = false;
     rule.publish_at = PublishAt::close;
     rule.queue = 0;
     rule.when_full = matcher::WhenFull::spill;

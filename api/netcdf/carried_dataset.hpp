@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "dispatch_table.hpp"
 #include "program_library.hpp"
 
 namespace sluice::api::netcdf {
@@ -16,14 +17,21 @@ namespace sluice::api::netcdf {
 struct CarriedDataset {
   ProgramLibrary library;
   std::string path;  ///< as the program wrote it
-  int mode = 0;      ///< the program's flags
+  int mode = 0;      ///< the program's flags, and those of the format
   bool is_created = false;
+  bool is_writable = false;
   int shadow = -1;   ///< id at the program's netCDF
   int coupled = -1;  ///< id at api/dataset
   bool in_define_mode = false;
   bool has_placed_variables = false;   ///< it has left define mode with variables
   std::vector<std::byte> header = {};  ///< a reader's shadow is opened from these bytes
 
+  /// Bytes that the shadow has between its header and where data would begin, so that definitions may follow.
+  /// CDF-1 has little space before its variables have to begin.
+  [[nodiscard]] std::size_t space_after_header() const noexcept {
+    constexpr std::size_t much = std::size_t{1} << 20, little = std::size_t{1} << 16;
+    return (mode & (mode::offset64 | mode::data64)) != 0 ? much : little;
+  }
   /// Calls a function of the program's netCDF for the shadow.
   template <class... Parameters>
   int ask(const char* name, Parameters... parameters) const noexcept {

@@ -92,7 +92,7 @@ std::vector<Extent> extents_of(const CarriedDataset& dataset, Verb verb, const D
   for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
     const bool is_records = dimids[i] == growing;
     if (is_records && verb == Verb::put) continue;
-    Extent extent{call.start[i], call.count[i], 0, !is_records || !dataset.is_created};
+    Extent extent{call.start[i], call.count[i], 0, !is_records || !dataset.is_writable};
     (void)length_of(dataset, dimids[i], &extent.length);
     extents.push_back(extent);
   }
@@ -140,7 +140,7 @@ std::optional<int> find_status(const CarriedDataset& dataset, Verb verb, const D
     const bool is_one_call = verb == Verb::put && call.imap == nullptr && is_dense(call, facts);
     if (!is_one_call && is_empty(call, facts)) return 0;  // netCDF makes one call for each block: none here
   }
-  if (verb == Verb::put && !dataset.is_created) return read_only;
+  if (verb == Verb::put && !dataset.is_writable) return read_only;
   if (dataset.in_define_mode) return defining;
   if (of_variable != 0) return of_variable;
   if (!is_convertible(call, facts)) return no_conversion;

@@ -32,11 +32,10 @@ int redef(int ncid) {
 }
 
 /// The shadow has no data, so nothing may be filled or moved there. Space after its header, once, lets
-/// definitions follow. CDF-1 has little space before its variables have to begin.
+/// definitions follow.
 int end_definitions_of_shadow(const CarriedDataset& dataset) {
-  constexpr std::size_t much = std::size_t{1} << 20, little = std::size_t{1} << 16, alignment = 4;
-  const bool has_large_files = (dataset.mode & (mode::offset64 | mode::data64)) != 0;
-  const std::size_t header_space = dataset.has_placed_variables ? 0 : has_large_files ? much : little;
+  constexpr std::size_t alignment = 4;
+  const std::size_t header_space = dataset.has_placed_variables ? 0 : dataset.space_after_header();
   int mode = 0;
   int ignored = 0;
   int status = dataset.ask("nc_set_fill", no_fill, &mode);
@@ -64,7 +63,7 @@ int sync(int ncid) {
 
 /// Nothing of a shadow is kept, so it needs no fill values at the end.
 int end_shadow(const CarriedDataset& dataset) {
-  return dataset.is_created ? dataset.ask("nc_abort") : dataset.ask("nc_close");
+  return dataset.is_writable ? dataset.ask("nc_abort") : dataset.ask("nc_close");
 }
 
 int close(int ncid, void*) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
+#include "open_driver.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/runtime/file_reading.hpp"
 #include "sluice/runtime/packet_socket.hpp"
@@ -30,16 +32,35 @@ constexpr const char* shadow_name = "/proc/self/sluice-has-no-such-file.nc";
 /// What the program's netCDF calls back for: it hands the table's functions nothing but a path and an id.
 thread_local std::unique_ptr<CarriedDataset> dataset_to_come;
 
-/// The definitions of a reader's step, as a CDF file without data. netCDF reads headers in pieces, and
-/// refuses memory that ends inside one.
-std::vector<std::byte> header_of(int coupled) {
+/// The definitions of a step, as a CDF file without data. netCDF reads headers in pieces, and refuses memory
+/// that ends inside one. `free_bytes` are kept between the header and where the data would begin.
+std::vector<std::byte> header_of(int coupled, std::size_t free_bytes) {
   constexpr std::size_t piece_bytes = std::size_t{64} << 10;
   const DatasetUse dataset(coupled);
   formats::Header header = dataset->header;
-  (void)formats::compute_layout(header, {}, nullptr);
+  header.record_count = 0;
+  formats::LayoutOptions options;
+  options.header_free_bytes = static_cast<std::int64_t>(free_bytes);
+  (void)formats::compute_layout(header, options, nullptr);
   auto bytes = formats::encode_header(header);
   bytes.resize(bytes.size() + piece_bytes);
   return bytes;
+}
+
+/// A shadow that is opened for writing is memory of the program's netCDF, which makes it longer.
+int make_writable_shadow(CarriedDataset& dataset) {
+  const auto header = header_of(dataset.coupled, dataset.space_after_header());
+  struct {  // NC_memio
+    std::size_t size;
+    void* memory;
+    int flags;
+  } given{header.size(), std::malloc(header.size()), 0};
+  if (given.memory == nullptr) return NC_ENOMEM;
+  std::memcpy(given.memory, header.data(), header.size());
+  const int status = dataset.library.call("nc_open_memio", shadow_name, mode::write,
+                                          static_cast<void*>(&given), &dataset.shadow);
+  std::free(given.memory);  // null where netCDF has taken it
+  return status;
 }
 
 int make_shadow(CarriedDataset& dataset) {
@@ -47,7 +68,8 @@ int make_shadow(CarriedDataset& dataset) {
     const int flags = (dataset.mode & (mode::offset64 | mode::data64)) | mode::diskless;
     return dataset.library.call("nc_create", shadow_name, flags, &dataset.shadow);
   }
-  dataset.header = header_of(dataset.coupled);
+  if (dataset.is_writable) return make_writable_shadow(dataset);
+  dataset.header = header_of(dataset.coupled, 0);
   return dataset.library.call("nc_open_mem", shadow_name, 0, dataset.header.size(),
                               static_cast<void*>(dataset.header.data()), &dataset.shadow);
 }
@@ -143,19 +165,27 @@ bool is_in_memory(const runtime::RuleMatch& match) {
          match.rule.through == matcher::Through::burst_buffer;
 }
 
-/// Whether the call is about a dataset that goes by hyperslabs: what is of the classic model, and written
-/// from its beginning or read.
+/// Whether a dataset that is opened for writing goes on as it began: a file from before the run, and a step
+/// that is no CDF file, do not.
+bool is_cdf_step(const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
+  try {
+    return version_of_staged(environment, match).has_value();
+  } catch (const Error&) {
+    return false;  // a program that opens its bytes is told what is wrong
+  }
+}
+
+/// Whether the call is about a dataset of the classic model that goes by hyperslabs.
 bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
   constexpr int by_bytes = mode::netcdf4 | mode::diskless | mode::mmap | mode::in_memory | mode::parallel |
                            mode::user_format_0 | mode::user_format_1;
   if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return false;
-  const bool creates = call.kind == sluice_netcdf_create;
-  if (!creates && (whole_mode & mode::write) != 0) return false;
   const auto environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return false;
   const auto match = runtime::find_rule(environment, call.path);
-  if (!match || !is_in_memory(*match)) return false;
-  if (creates) return match->rule.writes;
+  if (!match || !match->rule.has_hyperslabs || !is_in_memory(*match)) return false;
+  if (call.kind == sluice_netcdf_create) return match->rule.writes;
+  if ((whole_mode & mode::write) != 0) return match->rule.writes && is_cdf_step(environment, *match);
   return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
 }
 
@@ -164,8 +194,16 @@ int open_coupled(const sluice_netcdf_call& call, int whole_mode, int* coupled) {
   return guard([&] {
     return call.kind == sluice_netcdf_create
                ? ncmpi::create(MPI_COMM_SELF, call.path, flags, MPI_INFO_NULL, coupled)
-               : ncmpi::open(MPI_COMM_SELF, call.path, 0, MPI_INFO_NULL, coupled);
+               : ncmpi::open(MPI_COMM_SELF, call.path, whole_mode & mode::write, MPI_INFO_NULL, coupled);
   });
+}
+
+/// What the header of an opened dataset says.
+void describe_opened(CarriedDataset& dataset) {
+  const DatasetUse use(dataset.coupled);
+  if (use->header.version == formats::Version::cdf2) dataset.mode |= mode::offset64;
+  if (use->header.version == formats::Version::cdf5) dataset.mode |= mode::data64;
+  dataset.has_placed_variables = use->header.variable_count() > 0;
 }
 
 /// netCDF looks at the first bytes of each file that it opens, also where the format is known.
@@ -194,9 +232,9 @@ int hand_over(const sluice_netcdf_call& call, int format_flag, std::unique_ptr<C
                          : library.call("nc_open", file.path(), format_flag, call.ncid);
   if (dataset_to_come != nullptr) {  // nobody has taken it
     const int coupled = dataset_to_come->coupled;
-    const bool is_created = dataset_to_come->is_created;
+    const bool is_writable = dataset_to_come->is_writable;
     dataset_to_come.reset();
-    (void)guard([&] { return is_created ? ncmpi::abort(coupled) : ncmpi::close(coupled); });
+    (void)guard([&] { return is_writable ? ncmpi::abort(coupled) : ncmpi::close(coupled); });
   }
   return status;
 }
@@ -221,9 +259,10 @@ int find_by_path(const sluice_netcdf_call& call) {
   if (status != 0) return creates ? status : sluice_netcdf_is_ordinary;
   auto dataset = std::make_unique<CarriedDataset>(CarriedDataset{library, call.path});
   dataset->mode = mode;
-  dataset->is_created = creates;
-  dataset->in_define_mode = creates;
+  dataset->is_created = dataset->in_define_mode = creates;
+  dataset->is_writable = creates || (mode & mode::write) != 0;
   dataset->coupled = coupled;
+  if (!creates) describe_opened(*dataset);
   return hand_over(call, flag, std::move(dataset));
 }
 

@@ -1,4 +1,4 @@
-/* The functions of netCDF-C by which programs find datasets. Without SLUICE_NETCDF=hyperslabs, and for
+/* The functions of netCDF-C by which programs find datasets. Without a rule of `netcdf: hyperslabs`, and for
    datasets that are not coupled, the program's own netCDF is called, which nothing here is linked with. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,12 +38,27 @@ static function function_of_caller(const void* caller, const char* name, const v
   return next;
 }
 
+/* Whether one of the rules has hyperslabs: the letter h between the first two tabulators of its line. */
+static int has_rule_of_hyperslabs(const char* rules) {
+  while (rules != NULL && *rules != '\0') {
+    const char* const line = rules;
+    const char* const access = strchr(line, '\t');
+    const char* const end = access == NULL ? NULL : strchr(access + 1, '\t');
+    if (end != NULL && memchr(access, 'h', (size_t)(end - access)) != NULL) return 1;
+    rules = strchr(line, '\n');
+    if (rules != NULL) ++rules;
+  }
+  return 0;
+}
+
+/* SLUICE_NETCDF=bytes in a component's environment turns hyperslabs off for it. */
 static int is_wanted(void) {
   static int known = -1; /* all threads find the same */
   int wanted = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (wanted >= 0) return wanted;
   const char* const setting = getenv("SLUICE_NETCDF");
-  wanted = setting != NULL && strcmp(setting, "hyperslabs") == 0 && getenv("SLUICE_SOCKET") != NULL;
+  wanted = (setting == NULL || strcmp(setting, "bytes") != 0) && getenv("SLUICE_SOCKET") != NULL &&
+           has_rule_of_hyperslabs(getenv("SLUICE_RULES"));
   __atomic_store_n(&known, wanted, __ATOMIC_RELAXED);
   return wanted;
 }

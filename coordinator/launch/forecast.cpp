@@ -138,6 +138,14 @@ class Forecast {
     return "closed it";
   }
 
+  [[nodiscard]] std::string what_passes_by_netcdf(const FileRule& rule, const std::string& files) const {
+    const std::string seen = rule.publish_at == workflows::PublishAt::sync    ? ", at each nc_sync"
+                             : rule.publish_at == workflows::PublishAt::write ? ", at each put"
+                                                                              : "";
+    return "what " + name_of(rule.writer) + " puts into classic files of " + files +
+           " by netCDF passes as hyperslabs" + seen + "; its other files pass when they are closed";
+  }
+
   void tell_modes(const FileRule& rule, const std::string& files) {
     std::set<std::string> told;
     for (const matcher::ReaderMode& mode : rule.modes) {
@@ -149,6 +157,7 @@ class Forecast {
                     files + ", and skips the others");
     }
     if (rule.is_stream) add("opens of one name go through its steps in order");
+    if (rule.has_hyperslabs) add(what_passes_by_netcdf(rule, files));
   }
 
   void tell_queue(const FileRule& rule, const std::string& files, const std::string& writer) {

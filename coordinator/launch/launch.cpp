@@ -181,7 +181,7 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
     if (writes || reads) {
       rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, rule.through,
                        rule.is_drained(), rule.identity, rule.closes, rule.is_stream, may_restart,
-                       rule.publish_at == matcher::PublishAt::sync});
+                       rule.publish_at == matcher::PublishAt::sync, rule.has_hyperslabs});
     }
   }
   return runtime::encode_rules(rules);

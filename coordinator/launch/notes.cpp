@@ -70,18 +70,12 @@ const char* promise_of(const FileRule& rule) {
   if (rule.through == matcher::Through::burst_buffer)
     return "'through: burst-buffer' saves such files when they are closed, and at an fsync: what was written "
            "after that is lost if the program dies. netCDF's own sync() calls no fsync, nor does HDF5's "
-           "flush";
+           "flush; with 'netcdf: hyperslabs', puts into classic files by netCDF are saved at once";
   return rule.publish_at == matcher::PublishAt::sync
              ? "'publish: sync' shows such files when they are closed, and at an fsync. netCDF's own sync() "
-               "calls no fsync, nor does HDF5's flush: nothing is published then"
+               "calls no fsync, nor does HDF5's flush: nothing is published then. With 'netcdf: hyperslabs', "
+               "classic files by netCDF are shown at its sync(), too"
              : "'publish: write' shows such files only when they have been closed, not at each write";
-}
-
-/// Whether the component asks for the hyperslabs of netCDF's own interface: then nobody can see what it
-/// writes by.
-bool may_use_netcdf(const Component& component) {
-  const auto setting = component.environment.find("SLUICE_NETCDF");
-  return setting != component.environment.end() && setting->second == "hyperslabs";
 }
 
 /// Rules that hold for files of PnetCDF alone, of writers that have no PnetCDF as far as can be seen.
@@ -91,7 +85,7 @@ void note_promises(const Workflow& workflow, const Inspections& inspections, std
   for (const FileRule& rule : workflow.files) {
     const auto writer = std::ranges::find(workflow.components, rule.writer, &Component::name);
     if (!promises_more_than_closes(rule) || writer == workflow.components.end()) continue;
-    if (may_use_netcdf(*writer)) continue;
+    if (rule.has_hyperslabs) continue;  // programs load netCDF at run time, too
     const char* const promise = promise_of(rule);
     const auto& program = inspections[static_cast<std::size_t>(writer - workflow.components.begin())];
     if (!program || program->may_use_pnetcdf || !told.insert({rule.position.line, promise}).second) continue;

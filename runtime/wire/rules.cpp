@@ -79,6 +79,8 @@ ClientRule parse_rule(std::string_view line) {
     if (number.ec != std::errc{} || number.ptr != access.data() + access.size()) fail("no number of closes");
     access = access.substr(0, closes);
   }
+  rule.has_hyperslabs = access.ends_with('h');
+  if (rule.has_hyperslabs) access.remove_suffix(1);
   rule.is_shown_at_sync = access.ends_with('y');
   if (rule.is_shown_at_sync) access.remove_suffix(1);
   rule.may_restart = access.ends_with('a');
@@ -193,7 +195,8 @@ std::string encode_rules(const std::vector<ClientRule>& rules) {
     text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") +
             (rule.is_drained ? "d" : "") + (rule.identity == matcher::Identity::name ? "n" : "") +
             (rule.is_stream ? "s" : "") + (rule.may_restart ? "a" : "") + (rule.is_shown_at_sync ? "y" : "") +
-            (rule.closes != 1 ? "c" + std::to_string(rule.closes) : "") + '\t';
+            (rule.has_hyperslabs ? "h" : "") + (rule.closes != 1 ? "c" + std::to_string(rule.closes) : "") +
+            '\t';
     text += matcher::word_of(rule.through);
     text += '\t' + rule.pattern + '\n';
   }

@@ -1,45 +1,14 @@
 #!/usr/bin/python3
-"""netcdf.py BUILD COUPLE CALLS RANKS CASE: programs of netCDF's own interface with SLUICE_NETCDF=hyperslabs do what they do on disk, and couple with others."""
+"""netcdf.py BUILD COUPLE CALLS RANKS CASE: programs of netCDF's own interface under a rule of `netcdf: hyperslabs` do what they do on disk, and couple with others."""
 import os
 import subprocess
 import sys
 
-sys.path.append(os.path.dirname(sys.path[0]))
+from flows import BYTES, PYTHON, SLUICE, run, same_lines, script, write_flow  # before harness: it finds that
 import harness
-from harness import clear_directory, expect, finish, text
+from harness import clear_directory, expect, text
 
 build, couple, calls, ranks, case = sys.argv[1:6]
-PYTHON = "/usr/bin/python3"
-ON = "environment: {SLUICE_NETCDF: hyperslabs}"
-
-
-def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, writer_key=ON, reader_key=ON):
-    """Two scripts for the shell, or `writer` and `reader`: commands with their ranks."""
-    for name, lines in (("writer.sh", writes), ("reader.sh", reads)):
-        with open(name, "w") as file:
-            file.write("set -e\n" + lines + "\n")
-    with open("flow.yaml", "w") as flow:
-        flow.write("\n".join([
-            "version: 1", "name: test", "staging: {prewarm: 0}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
-            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: [reader]{more}}}'
-        ]) + "\n")
-
-
-def run(status=0, **options):
-    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml", **options), status)
-
-
-def script(name, lines):
-    with open(name, "w") as file:
-        file.write(lines)
-    return f"{PYTHON} {name}"
-
-
-def same_lines(own, on_disk, what):
-    mine, theirs = text(own).splitlines(), text(on_disk).splitlines()
-    for i, (line, other) in enumerate(zip(mine, theirs)):
-        expect(line == other, f"{what}, line {i + 1}: {line}, and on disk: {other}; before: {theirs[max(0, i - 3):i]}")
-    expect(len(mine) == len(theirs), f"{what}: {len(mine)} lines, and on disk {len(theirs)}")
 
 
 def calls_case(*seeds):
@@ -105,9 +74,9 @@ def python_pairs():
     run()
     expect(text("dump") == text("direct/dump"), "what ncdump says")
     expect(text("ks").split("data:")[1] == text("direct/ks").split("data:")[1], "what ncks copies")
-    write_flow(script("write.py", WRITE), script("read.py", READ), reader_key="environment: {SLUICE_NETCDF: bytes}")
+    write_flow(script("write.py", WRITE), script("read.py", READ), reader_key=BYTES)
     run()
-    write_flow(script("write.py", WRITE), script("read.py", READ), writer_key="environment: {SLUICE_NETCDF: bytes}")
+    write_flow(script("write.py", WRITE), script("read.py", READ), writer_key=BYTES)
     run()
 
 
@@ -285,7 +254,7 @@ def killed():
     write_flow(script("write.py", KILLED.replace("while not os.path.exists('seen'): time.sleep(0.01)\n", "")), script("read.py", "import netCDF4\nnetCDF4.Dataset('a.nc')\n"),
                more=", through: burst-buffer")
     run(status=None)
-    harness.call(build + "/bin/sluice", "recover", ".", status=0)
+    harness.call(SLUICE, "recover", ".", status=0)
     harness.call(PYTHON, "-c", "import netCDF4\nassert netCDF4.Dataset('a.nc')['v'][:].tolist() == [5, 6]", status=0)
 
 

@@ -1,5 +1,5 @@
-/* netcdf_calls write|read PATH SEED: many calls of netCDF-C in a random order, right and wrong ones, with
-   what each returned and gave. The same lines are expected on disk and in a run. */
+/* netcdf_calls write|append|read PATH SEED: many calls of netCDF-C in a random order, right and wrong ones,
+   with what each returned and gave. The same lines are expected on disk and in a run. */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,12 +226,8 @@ static void describe(void) {
   }
 }
 
-static void write_file(const char* path) {
-  const int format = (int)below(3);
-  const int is_data5 = format == 2;
-  const int flags[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
+static void change_file(int is_data5) {
   int old = -1;
-  tell("create", nc_create(path, flags[format], &id));
   for (int round = 0; round < 3; ++round) {
     for (unsigned i = 0, calls = 10 + below(40); i < calls; ++i)
       below(8) == 0 ? move((int)below(2)) : define(is_data5, 0);
@@ -249,6 +245,22 @@ static void write_file(const char* path) {
   }
   tell("close", nc_close(id));
   tell("close", nc_close(id));
+}
+
+static void write_file(const char* path) {
+  const int format = (int)below(3);
+  const int flags[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
+  tell("create", nc_create(path, flags[format], &id));
+  change_file(format == 2);
+}
+
+static void append_to_file(const char* path) {
+  tell("open", nc_open(path, NC_WRITE, &id));
+  describe();
+  for (unsigned i = 0; i < 20; ++i) move(below(3) != 0);
+  tell("sync", nc_sync(id));
+  tell("redef", nc_redef(id));
+  change_file(0);
 }
 
 static void read_file(const char* path) {
@@ -271,6 +283,8 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[3], NULL, 10) * 7919 + 17;
   below(2);
-  strcmp(argv[1], "write") == 0 ? write_file(argv[2]) : read_file(argv[2]);
+  if (strcmp(argv[1], "write") == 0) write_file(argv[2]);
+  if (strcmp(argv[1], "append") == 0) append_to_file(argv[2]);
+  if (strcmp(argv[1], "read") == 0) read_file(argv[2]);
   return 0;
 }

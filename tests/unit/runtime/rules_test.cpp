@@ -213,14 +213,16 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
       {15, "c", true, false, matcher::Through::memory, false, matcher::Identity::path, 17},
       {16, "s", false, true, matcher::Through::memory, true, matcher::Identity::name, 1, true},
       {17, "a", false, true, matcher::Through::memory, false, matcher::Identity::path, 2, true, true},
-      {18, "y", true, false, matcher::Through::memory, false, matcher::Identity::path, 3, false, true, true}};
+      {18, "y", true, false, matcher::Through::memory, false, matcher::Identity::path, 3, false, true, true},
+      {19, "h", false, true, matcher::Through::memory, true, matcher::Identity::path, 4, true, true, true,
+       true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
   const ClientEnvironment environment = read_client_environment();
   CHECK(environment.is_coupled());
   CHECK(environment.component == "model");
-  REQUIRE(environment.rules.size() == 9);
+  REQUIRE(environment.rules.size() == 10);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
   CHECK_FALSE(environment.rules[1].is_drained);
@@ -240,6 +242,9 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK_FALSE(environment.rules[7].is_shown_at_sync);
   CHECK(environment.rules[8].is_shown_at_sync);
   CHECK(environment.rules[8].closes == 3);
+  CHECK_FALSE(environment.rules[8].has_hyperslabs);
+  CHECK(environment.rules[9].has_hyperslabs);
+  CHECK(environment.rules[9].is_drained);
   CHECK(environment.rules[6].identity == matcher::Identity::name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
   for (const char* damaged :

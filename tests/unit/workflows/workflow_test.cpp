@@ -169,7 +169,7 @@ TEST_CASE("each word of a rule's key has a meaning of its own") {
     FileRule rule;
     std::get<SetIn<FileRule>>(key.set)(rule, value);
     return std::tuple(rule.through, rule.is_stream, rule.when_full, rule.partition, rule.identity,
-                      rule.replays);
+                      rule.replays, rule.has_hyperslabs);
   };
   const FileRule defaults;
   for (const Key& key : all_keys()) {
@@ -177,7 +177,8 @@ TEST_CASE("each word of a rule's key has a meaning of its own") {
     CAPTURE(key.name);
     CHECK(key.default_value == "`" + key.words.front() + "`");
     CHECK(rule_with(key, 0) == std::tuple(defaults.through, defaults.is_stream, defaults.when_full,
-                                          defaults.partition, defaults.identity, defaults.replays));
+                                          defaults.partition, defaults.identity, defaults.replays,
+                                          defaults.has_hyperslabs));
     for (std::size_t word = 1; word < key.words.size(); ++word)
       CHECK(rule_with(key, static_cast<std::int64_t>(word)) !=
             rule_with(key, static_cast<std::int64_t>(word) - 1));
