@@ -38,8 +38,16 @@ OpenDirectories& directories() {
   return *all;
 }
 
-DIR* with_coupled_files(DIR* directory) noexcept {
-  if (directory == nullptr || !may_list_coupled()) return directory;
+/// Whether the C library's own walks, whose calls nobody can wrap, must not be used.
+bool is_listing_wrapped() noexcept {
+  return may_list_coupled() || sluice::files::is_recording();
+}
+
+/// `path`: by which the directory was opened; null: by a descriptor.
+DIR* with_coupled_files(DIR* directory, const char* path = nullptr) noexcept {
+  if (directory == nullptr) return directory;
+  if (sluice::files::is_recording()) sluice::files::record_listing(::dirfd(directory), path);
+  if (!may_list_coupled()) return directory;
   try {
     directories().add(directory, sluice::files::look_into(::dirfd(directory)));
   } catch (const std::exception&) {
@@ -123,7 +131,7 @@ int scan(DIR* directory, Entry*** list, int (*is_wanted)(const Entry*),
 template <class Entry, class Read, class Scan>
 int scan_any(int from, const char* path, Entry*** list, int (*is_wanted)(const Entry*),
              int (*compare)(const Entry**, const Entry**), const Read& read, const Scan& real) {
-  if (!may_list_coupled()) return real();
+  if (!is_listing_wrapped()) return real();
   const int number =
       of_directory(from, path, SLUICE_REAL(openat)(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
   if (number < 0) return -1;
@@ -154,7 +162,7 @@ void close_for_glob(void* directory) {
 /// The C library's glob, with the calls of this library in place of its own.
 template <class Result, class Real>
 int glob_any(int flags, Result* result, const Real& real) {
-  if (!may_list_coupled() || (flags & GLOB_ALTDIRFUNC) != 0) return real(flags);
+  if (!is_listing_wrapped() || (flags & GLOB_ALTDIRFUNC) != 0) return real(flags);
   result->gl_opendir = open_for_glob;
   result->gl_closedir = close_for_glob;
   if constexpr (std::is_same_v<Result, glob64_t>) {
@@ -252,8 +260,7 @@ class Walk {
 /// `visit`: as of nftw(3). FTW_CHDIR is left to the C library: the walk then sees the disk alone.
 template <class Visit, class OnDisk>
 int walk(const char* top, int flags, const Visit& visit, const OnDisk& on_disk) {
-  if (top == nullptr || *top == '\0' || (flags & FTW_CHDIR) != 0 || !sluice::files::may_list_coupled())
-    return on_disk();
+  if (top == nullptr || *top == '\0' || (flags & FTW_CHDIR) != 0 || !is_listing_wrapped()) return on_disk();
   try {
     return Walk<Visit>(top, flags, visit).run();
   } catch (const std::bad_alloc&) {
@@ -271,10 +278,11 @@ int type_for_ftw(int type) noexcept {
 extern "C" {
 
 SLUICE_EXPORT DIR* opendir(const char* path) {
-  return with_coupled_files(of_directory(AT_FDCWD, path, SLUICE_REAL(opendir)(path)));
+  return with_coupled_files(of_directory(AT_FDCWD, path, SLUICE_REAL(opendir)(path)), path);
 }
 
 SLUICE_EXPORT int chdir(const char* path) noexcept {
+  sluice::files::note_call(AT_FDCWD, path, sluice::files::Recorded::entered);
   return of_directory(AT_FDCWD, path, SLUICE_REAL(chdir)(path));
 }
 

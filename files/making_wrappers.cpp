@@ -62,6 +62,7 @@ std::string path_of_socket(const sockaddr* address, socklen_t length) noexcept {
 
 template <class Make>
 int make_any(int directory, const char* path, const Make& make) {
+  sluice::files::note_call(directory, path, sluice::files::Recorded::named);
   return undisturbed([&] { return make_it(directory, path, make); });
 }
 
@@ -92,9 +93,9 @@ int make_temporary(char* name, int suffix, int flags) noexcept {
   return fail(EEXIST);
 }
 
-/// Whether a name that comes of the template may be covered.
+/// Whether a name that comes of the template may be covered, or is to be recorded.
 bool may_cover_template(const char* name) noexcept {
-  return name != nullptr && sluice::files::may_be_coupled(name);
+  return name != nullptr && (sluice::files::may_be_coupled(name) || sluice::files::is_recording());
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "process_session.hpp"
 #include "wrapped_call.hpp"
@@ -53,7 +56,7 @@ bool is_recording() noexcept {
   return !is_inside && record_path() != nullptr;
 }
 
-/// Opened each time, because a program may close descriptors that it does not know. One write is one line,
+/// Opened each time, because a program may close descriptors that it does not know. One write is one text,
 /// whoever else appends.
 void record_open(int directory, const char* path, Recorded how) noexcept {
   const int before = errno;
@@ -61,10 +64,27 @@ void record_open(int directory, const char* path, Recorded how) noexcept {
   try {
     const std::string file = absolute_path(directory, path);
     if (!file.empty()) {
-      const std::string line = std::string(1, static_cast<char>(how)) + ' ' + file + '\n';
+      const std::string text = std::string(1, static_cast<char>(how)) + ' ' + file + '\0';
       const runtime::FileDescriptor record(::open(record_path(), O_WRONLY | O_APPEND | O_CLOEXEC));
-      if (record) (void)!::write(record.number(), line.data(), line.size());
+      if (record) (void)!::write(record.number(), text.data(), text.size());
     }
+  } catch (const std::exception&) {
+    // No memory.
+  }
+  errno = before;
+}
+
+void record_listing(int descriptor, const char* path) noexcept {
+  const int before = errno;
+  const Inside inside;
+  try {
+    static auto* const lock = new std::mutex;
+    static auto* const looked_into = new std::set<std::string>;
+    const bool may_be_for_modules = path != nullptr && *path == '/' &&
+                                    std::string_view(program_invocation_short_name).starts_with("python");
+    const std::scoped_lock guard(*lock);
+    if (!may_be_for_modules || !looked_into->insert(path).second)
+      record_open(descriptor, ".", Recorded::listed);
   } catch (const std::exception&) {
     // No memory.
   }

@@ -397,6 +397,19 @@ int rename_directory(const Renamed& renamed, const Rename& rename) {
   return trouble == 0 ? 0 : fail(trouble);
 }
 
+/// A trial's record of a name that a file gets: no rule covers any file then.
+template <class Give>
+int give_recorded(const Path& from, const Path& to, const Give& give) noexcept {
+  const bool is_taken = sluice::files::is_on_disk(to.directory, to.text);
+  const int outcome = give();
+  if (outcome == 0) {
+    using sluice::files::Recorded;
+    sluice::files::record_open(from.directory, from.text, Recorded::read);
+    sluice::files::record_open(to.directory, to.text, is_taken ? Recorded::renamed : Recorded::made);
+  }
+  return outcome;
+}
+
 /// A link is on disk. What had the name before has it no longer.
 template <class Rename>
 int rename_link(const Renamed& renamed, const Rename& rename) {
@@ -414,8 +427,7 @@ template <class Rename>
 int rename_it(const Renamed& renamed, const Rename& rename) noexcept {
   const auto [from, to] = std::pair(renamed.from, renamed.to);
   if (from.text == nullptr || to.text == nullptr) return rename();
-  if (sluice::files::is_recording())
-    sluice::files::record_open_for_writing(to.directory, to.text, O_TRUNC, false);
+  if (sluice::files::is_recording()) return give_recorded(from, to, rename);
   if (!sluice::files::may_list_coupled() || renamed.has(RENAME_WHITEOUT)) return rename();
   try {
     if (may_be_coupled(from.text) && is_link(from.directory, from.text)) return rename_link(renamed, rename);
@@ -512,6 +524,8 @@ int link_written(const Path& from, const Path& to, const Link& link) {
 /// below /proc.
 template <class Link>
 int link_it(const Path& from, const Path& to, int flags, const Link& link) noexcept {
+  if (from.text != nullptr && to.text != nullptr && sluice::files::is_recording())
+    return give_recorded(from, to, link);
   if (from.text == nullptr || to.text == nullptr ||
       (!may_be_coupled(from.text) && !may_be_coupled(to.text)) ||
       ((flags & AT_SYMLINK_FOLLOW) == 0 && is_link(from.directory, from.text)))

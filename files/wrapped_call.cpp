@@ -151,8 +151,6 @@ bool stops_at_link(int directory, const char* path, int flags) noexcept {
          is_link(directory, path);
 }
 
-namespace {
-
 bool is_on_disk(int directory, const char* path) noexcept {
   const int before = errno;
   const Inside inside;
@@ -161,8 +159,6 @@ bool is_on_disk(int directory, const char* path) noexcept {
   errno = before;
   return is;
 }
-
-}  // namespace
 
 void note_files_in_path(int directory, const char* path) noexcept {
   std::array<char, PATH_MAX> part{};

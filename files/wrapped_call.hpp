@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "open_record.hpp"
 #include "read_only_file.hpp"
 #include "sluice/files/coupled_file.hpp"
 #include "sluice/files/held_signals.hpp"
@@ -180,6 +181,8 @@ void close_written(runtime::FileDescriptor& descriptor) noexcept;
 /// it is.
 [[nodiscard]] bool is_taken(int directory, const char* path) noexcept;
 
+/// Whether there is something on disk at the path. Leaves errno as it is.
+[[nodiscard]] bool is_on_disk(int directory, const char* path) noexcept;
 /// Whether there is a symbolic link at the path itself. Leaves errno as it is.
 [[nodiscard]] bool is_link(int directory, const char* path) noexcept;
 /// Whether an open with these flags does not follow a link at the path, and one is there.
@@ -276,12 +279,14 @@ auto ask_it(int directory, const char* path, const OfImage& of_image, const OfPa
 
 template <class OfImage, class OfPath>
 auto ask_any(int directory, const char* path, const OfImage& of_image, const OfPath& of_path) {
+  note_call(directory, path, Recorded::asked);
   return undisturbed([&] { return ask_it(directory, path, of_image, of_path); });
 }
 
 /// The same about a link itself, where one is at the path.
 template <class OfImage, class OfPath>
 auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, const OfPath& of_path) {
+  note_call(directory, path, Recorded::asked);
   return undisturbed([&] {
     if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
     return ask_it(directory, path, of_image, of_path);

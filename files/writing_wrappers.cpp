@@ -135,6 +135,7 @@ int remove_it(int directory, const char* path, const Remove& remove) noexcept {
 
 template <class Remove>
 int remove_any(int directory, const char* path, const Remove& remove) {
+  sluice::files::note_call(directory, path, sluice::files::Recorded::asked);
   return undisturbed([&] { return remove_it(directory, path, remove); });
 }
 

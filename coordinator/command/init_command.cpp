@@ -18,6 +18,7 @@
 #include "program_lookup.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/near_match.hpp"
+#include "trial_rules.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -134,9 +135,12 @@ std::vector<std::filesystem::path> left_files(const std::vector<TriedProgram>& t
                                               const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> left;
   for (const DraftRule& rule : rules) {
+    if (rule.is_on_disk) continue;
     for (const std::vector<std::string>* const names : {&rule.files, &rule.unread})
       for (const std::string& name : *names)
-        if (tried[rule.writer].made.contains((directory / name).lexically_normal())) left.emplace_back(name);
+        if (tried[rule.writer].made.contains((directory / name).lexically_normal()) &&
+            std::filesystem::exists(directory / name))
+          left.emplace_back(name);
   }
   return left;
 }
@@ -145,7 +149,7 @@ void tell_left(const std::vector<std::filesystem::path>& left, bool removes) {
   if (left.empty()) return;
   constexpr std::size_t most_named = 5;
   std::vector<std::string> names;
-  for (const std::filesystem::path& file : left) names.push_back(file.string());
+  for (const std::filesystem::path& file : left) names.push_back(printable(file.string()));
   const std::string what = format_count(left.size(), "file") +
                            " of the trial that the rules cover: " + formats::join(names, most_named);
   if (!removes) {
@@ -163,13 +167,20 @@ void tell_left(const std::vector<std::filesystem::path>& left, bool removes) {
   std::cout << "sluice init: removed " << what << '\n';
 }
 
-void tell_shared_changes(const std::vector<TriedProgram>& tried, const std::filesystem::path& directory) {
-  for (const std::filesystem::path& file : find_shared_changes(tried))
-    std::cerr
-        << "sluice init: '" << file.lexically_relative(directory).string()
-        << "' was changed by several of the programs, so no rule covers it: a component that only reads "
-           "a file cannot change it. Let each program write a file of its own, or make one component of "
-           "them\n";
+/// The rules that the trial shows; says what they cannot do.
+std::vector<DraftRule> take_rules(const std::vector<TriedProgram>& tried,
+                                  const std::filesystem::path& directory,
+                                  std::vector<DraftComponent>& components) {
+  std::vector<std::string> names;
+  for (const DraftComponent& component : components) names.push_back(component.name);
+  TrialFindings found = find_rules(tried, directory, names);
+  for (auto& [component, reason] : found.later) {
+    std::cout << "sluice init: " << names[component] << " begins when those before it have ended: " << reason
+              << '\n';
+    components[component].later_because = std::move(reason);
+  }
+  for (const std::string& problem : found.problems) std::cerr << "sluice init: " << problem << '\n';
+  return std::move(found.rules);
 }
 
 }  // namespace
@@ -179,7 +190,7 @@ int init_command(const Arguments& arguments) {
   const auto line = read_init_options(arguments, status);
   if (!line) return status;
   Environment environment = current_environment();
-  const auto components = read_components(*line, environment);
+  auto components = read_components(*line, environment);
   if (!components) return status_mistake;
   const std::filesystem::path directory = std::filesystem::canonical(std::filesystem::current_path());
   std::vector<DraftRule> rules = guess_rules(*components, directory);
@@ -194,9 +205,8 @@ int init_command(const Arguments& arguments) {
     remove_surrounding_job(environment);
     const auto tried = try_all(*components, environment, installation);
     if (!tried) return status_mistake;
-    rules = find_rules(*tried, directory);
+    rules = take_rules(*tried, directory, *components);
     left = left_files(*tried, rules, directory);
-    tell_shared_changes(*tried, directory);
   }
   status = write_flow({"init", line->flow, line->is_forced}, write_draft(*components, rules, line->tries));
   if (status != status_ok) return status;

@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "child_process.hpp"
 #include "exit_status.hpp"
 #include "launch.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/tool_files.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -21,6 +24,25 @@ std::int64_t modification_time_of(const std::filesystem::path& file) {
   struct stat facts {};
   if (::stat(file.c_str(), &facts) != 0) return 0;
   return facts.st_mtim.tv_sec * ns_per_s + facts.st_mtim.tv_nsec;
+}
+
+void note_moved(const std::filesystem::path& directory, TriedProgram& program) {
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->is_regular_file(error)) program.moved.insert(entry->path());
+}
+
+/// Counts how often a file was closed since it was begun.
+void count_close(const TrialCall& call, TriedProgram& program) {
+  const auto known = program.closes.find(call.file);
+  const bool is_begun = known != program.closes.end();
+  if (is_begun && (call.letter == 'w' || call.letter == 'n')) program.rewritten.insert(call.file);
+  if (call.letter == 'n' || call.letter == 'w' || (call.letter == 'v' && !is_begun)) {
+    program.closes[call.file] = 1;
+  } else if (is_begun && call.letter != 'j') {
+    ++known->second;
+  }
 }
 
 /// The file in which the processes of a program record their opens. The destructor removes it.
@@ -38,27 +60,12 @@ class Record {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Only what is an ordinary file now: what programs share outlives them.
   void read_into(TriedProgram& program) const {
     std::ifstream lines(path_);
-    std::map<std::filesystem::path, int> closes;
-    std::set<std::filesystem::path> anew;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.size() < 3) continue;
-      std::error_code error;
-      const auto file = std::filesystem::canonical(line.substr(2), error);
-      if (error || !std::filesystem::is_regular_file(file, error)) continue;
-      (line.front() == 'r' ? program.read : program.written).insert(file);
-      const bool is_made = line.front() == 'n';
-      if (is_made) program.made.insert(file);
-      if (is_made || line.front() == 'w') anew.insert(file);
-      if (is_made || line.front() == 'w') closes[file] = 1;
-      if (line.front() == 'a') ++closes[file];
-    }
-    for (const std::filesystem::path& file : program.written)
-      program.modified_ns[file] = modification_time_of(file);
-    for (const auto& [file, count] : closes)
-      if (count > 1 && anew.contains(file)) program.closes.emplace(file, count);
+    for (std::string line; std::getline(lines, line, '\0');)
+      if (line.size() > 2 && !formats::is_tool_file(line.substr(2)))
+        note_trial_call(line.front(), line.substr(2), program);
+    finish_trial(program);
   }
 
  private:
@@ -66,6 +73,44 @@ class Record {
 };
 
 }  // namespace
+
+std::filesystem::path name_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path last = path.filename();
+  if (last.empty() || last == "." || last == "..") return std::filesystem::weakly_canonical(path, error);
+  const std::filesystem::path directory = std::filesystem::weakly_canonical(path.parent_path(), error);
+  return error ? std::filesystem::path() : directory / last;
+}
+
+void note_trial_call(char letter, const std::filesystem::path& path, TriedProgram& program) {
+  TrialCall call{letter, path, name_of(path), {}};
+  if (call.name.empty()) return;
+  std::error_code error;
+  if (std::filesystem::path file = std::filesystem::canonical(call.name, error); !error)
+    call.file = std::move(file);
+  const bool is_write = std::string_view("nwajv").find(letter) != std::string_view::npos;
+  if (letter == 'm') program.named.insert(call.name);
+  if (is_write && std::filesystem::is_directory(call.file, error)) note_moved(call.file, program);
+  if (is_write && call.file.empty()) program.gone.insert(call.name);
+  if (std::filesystem::is_regular_file(call.file, error)) {
+    const bool is_from_before = (letter == 'r' || letter == 'a') && !program.written.contains(call.file);
+    if (is_from_before) program.begun_with.insert(call.file);
+    if (letter == 'r') program.read.insert(call.file);
+    if (is_write) program.written.insert(call.file);
+    if (letter == 'n') program.made.insert(call.file);
+    if (is_write) count_close(call, program);
+  }
+  program.calls.push_back(std::move(call));
+}
+
+void finish_trial(TriedProgram& program) {
+  for (const std::filesystem::path& file : program.written)
+    program.modified_ns[file] = modification_time_of(file);
+  std::erase_if(program.closes, [](const auto& one) { return one.second == 1; });
+  std::erase_if(program.begun_with, [&](const std::filesystem::path& file) {
+    return !program.written.contains(file) || program.made.contains(file);
+  });
+}
 
 TriedProgram try_program(const std::vector<std::string>& words, const Environment& environment,
                          const std::filesystem::path& files_library) {

@@ -96,11 +96,19 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string printable_in_line(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) result += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+  return result;
+}
+
 std::string format_count(std::uint64_t count, const std::string& singular) {
   return std::to_string(count) + ' ' + singular + (count == 1 ? "" : "s");
 }
 
-std::string format_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+std::string format_table(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right) {
+  for (auto& row : rows)
+    for (std::string& cell : row) cell = printable_in_line(cell);
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -26,13 +26,15 @@ namespace sluice::coordinator {
 /// The text for a terminal. Names in damaged files may have bytes that are no UTF-8, or that command a
 /// terminal: these become "\xff". Ends of lines and tabs stay.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same in one line: ends of lines become "\n", tabs "\t".
+[[nodiscard]] std::string printable_in_line(std::string_view text);
 
 /// "1 file", "3 files".
 [[nodiscard]] std::string format_count(std::uint64_t count, const std::string& singular);
 
 /// Formats rows of cells as lines with aligned columns, two blanks apart. The first column is flush left;
 /// columns in `right` (numbers) are flush right.
-[[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows,
+[[nodiscard]] std::string format_table(std::vector<std::vector<std::string>> rows,
                                        const std::vector<bool>& right);
 
 }  // namespace sluice::coordinator

@@ -82,6 +82,13 @@ class CouplingWarnings {
     return files;
   }
 
+  /// Whether the reader needs no library: it begins when the files are on the disk.
+  [[nodiscard]] bool finds_on_disk(const FileRule& rule, const std::string& reader) const {
+    const auto found = std::ranges::find(workflow_.components, reader, &Component::name);
+    return found != workflow_.components.end() && found->starts_when_done &&
+           matcher::is_in_files(rule.through);
+  }
+
   /// "opened none of the 6 steps that were published". A name may have been published several times.
   [[nodiscard]] std::string unopened(std::uint32_t rule) const {
     const std::uint64_t steps = steps_of(rule);
@@ -108,7 +115,11 @@ class CouplingWarnings {
 
   void warn_of_component(std::size_t index) {
     const Component& component = workflow_.components[index];
-    if (!is_coupled(workflow_, component.name) || contains(report_.connected, component.name) ||
+    const auto needs_library = [&](const FileRule& rule) {
+      return rule.writer == component.name ||
+             (contains(rule.readers, component.name) && !finds_on_disk(rule, component.name));
+    };
+    if (std::ranges::none_of(workflow_.files, needs_library) || contains(report_.connected, component.name) ||
         is_excused(component.name) || is_told(component.ensemble, "component"))
       return;
     warnings_.push_back(
@@ -196,7 +207,7 @@ class CouplingWarnings {
   void warn_of_reader(std::uint32_t index, const std::string& reader) {
     const FileRule& rule = workflow_.files[index];
     const std::string missing = missing_file(reader);
-    if (steps_of(index) == 0 || contains(report_.rules[index].users, reader) ||
+    if (steps_of(index) == 0 || contains(report_.rules[index].users, reader) || finds_on_disk(rule, reader) ||
         (is_reader_excused(index, reader) && missing.empty()) || is_told(rule.family, "reader") ||
         is_told(ensemble_of(reader), "reader " + rule.pattern))
       return;

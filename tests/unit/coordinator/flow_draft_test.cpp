@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "sluice/workflows/workflow.hpp"
+#include "trial_rules.hpp"
 
 using namespace sluice;
 using namespace sluice::coordinator;
@@ -52,7 +53,7 @@ TEST_CASE("files become rules by writer, readers, directory and name; differing 
   tried[1].read = {"/w/wave_1_00.nc", "/w/wave_1_06.nc", "/w/wave_1_12.nc", "/w/out/mask.nc", "/etc/passwd"};
   tried[2].read = {"/w/out/mask.nc", "/x/o[1].nc"};
   tried[2].written = {"/w/wave_1_00.nc.png"};
-  auto rules = find_rules(tried, "/w");
+  auto rules = find_rules(tried, "/w", {"a", "b", "c"}).rules;
   REQUIRE(rules.size() == 3);
   std::ranges::sort(rules, {}, &DraftRule::pattern);
   CHECK(rules[0].pattern == "out/mask.nc");
@@ -60,7 +61,33 @@ TEST_CASE("files become rules by writer, readers, directory and name; differing 
   CHECK(rules[1].pattern == "wave_1_*.nc");
   CHECK(rules[1].readers == std::vector<std::size_t>{1});
   CHECK(rules[1].files.size() == 3);
-  CHECK(rules[2].pattern == "x/o?1?.nc");
+  CHECK(rules[2].pattern == "x/o[[]1?.nc");
+}
+
+TEST_CASE("who depends on a program in another way than by its files begins when that has ended") {
+  const auto later = [](TrialCall call, const TriedProgram& first) {
+    TriedProgram second;
+    second.calls = {std::move(call)};
+    const auto found = find_rules({first, second}, "/w", {"a", "b"});
+    CHECK(found.problems.empty());
+    for (const DraftRule& rule : found.rules) CHECK(rule.is_on_disk);
+    return found.later.contains(1) ? found.later.at(1) : std::string();
+  };
+  TriedProgram first;
+  first.written = {"/w/a.nc", "/w/out/b.nc"};
+  first.read = {"/w/in"};
+  first.gone = {"/w/tmp"};
+  first.named = {"/w/out"};
+  CHECK(later({'s', "/w/a.nc", "/w/a.nc", "/w/a.nc"}, first) == "it looks for 'a.nc', which a writes");
+  CHECK(later({'l', "/w", "/w", "/w"}, first) ==
+        "it lists the directory of the workflow, where a makes files");
+  CHECK(later({'a', "/w/a.nc", "/w/a.nc", "/w/a.nc"}, first) == "it changes 'a.nc', which a writes");
+  CHECK(later({'w', "/w/in", "/w/in", "/w/in"}, first) == "it changes 'in', which a reads");
+  CHECK(later({'n', "/w/tmp", "/w/tmp", ""}, first) == "it writes 'tmp', as a does");
+  CHECK(later({'d', "/w/out", "/w/out", "/w/out"}, first) == "it uses 'out', which a makes");
+  CHECK(later({'l', "/x", "/x", "/x"}, first).empty());
+  CHECK(later({'r', "/w/in", "/w/in", "/w/in"}, first).empty());
+  CHECK(later({'n', "/w/new", "/w/new", "/w/new"}, first).empty());
 }
 
 TEST_CASE("what is written is a workflow") {
