@@ -2,6 +2,7 @@
 // coupled dataset, too, where ids are the same, because both count from 0.
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 
 #include "carried_calls.hpp"
@@ -12,6 +13,8 @@
 namespace sluice::api::netcdf {
 
 namespace {
+
+constexpr std::size_t least_alignment = 4;
 
 /// The first of two results that is an error.
 int worse(int first, int second) noexcept {
@@ -34,20 +37,26 @@ int redef(int ncid) {
 /// The shadow has no data, so nothing may be filled or moved there. Space after its header, once, lets
 /// definitions follow.
 int end_definitions_of_shadow(const CarriedDataset& dataset) {
-  constexpr std::size_t alignment = 4;
   const std::size_t header_space = dataset.has_placed_variables ? 0 : dataset.space_after_header();
   int mode = 0;
   int ignored = 0;
   int status = dataset.ask("nc_set_fill", no_fill, &mode);
   if (status != 0) return status;
-  status = dataset.ask("nc__enddef", header_space, alignment, std::size_t{0}, alignment);
+  status = dataset.ask("nc__enddef", header_space, least_alignment, std::size_t{0}, least_alignment);
   return worse(status, dataset.ask("nc_set_fill", mode, &ignored));
 }
 
 int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_minfree, std::size_t r_align) {
   CarriedDataset& dataset = carried(ncid);
   if (!dataset.in_define_mode) return dataset.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
-  int status = also(end_definitions_of_shadow(dataset), [&] { return ncmpi::enddef(dataset.coupled); });
+  const auto aligned = [](std::size_t bytes) {
+    return static_cast<MPI_Offset>(std::max(bytes, least_alignment));
+  };
+  int status =
+      also(end_definitions_of_shadow(dataset), [&] {  // images and kept files are laid out as netCDF's
+        return ncmpi::enddef_aligned(dataset.coupled, static_cast<MPI_Offset>(h_minfree), aligned(v_align),
+                                     static_cast<MPI_Offset>(v_minfree), aligned(r_align));
+      });
   if (status != 0) return status;
   dataset.in_define_mode = false;
   int variables = 0;

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include "carried_calls.hpp"
+#include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
 
@@ -138,7 +139,11 @@ int length_of(const CarriedDataset& dataset, int dimid, std::size_t* length) {
   if (status == 0) status = dataset.ask("nc_inq_unlimdim", &growing);
   if (status != 0 || dimid != growing || length == nullptr) return status;
   MPI_Offset records = 0;
-  status = guard([&] { return ncmpi::inq_dimlen(dataset.coupled, dimid, &records); });
+  status = guard([&] {
+    const DatasetUse use(dataset.coupled);
+    if (use->size == 1) (void)follow_writer(*use);  // a reader need not call nc_sync before it asks
+    return ncmpi::inq_dimlen(dataset.coupled, dimid, &records);
+  });
   *length = static_cast<std::size_t>(records);
   return status;
 }

@@ -222,6 +222,16 @@ RunRecords read_records(const std::filesystem::path& directory, const std::files
   return records;
 }
 
+void leave_out_unlike_reads(RunRecords& files, RunRecords& memory,
+                            const std::function<bool(const std::string& path)>& may_be_unlike) {
+  const Gets gets = gets_of(files);
+  for (auto& [site, accesses] : memory.accesses)
+    if (may_be_unlike(site.path) && !gets.contains(site)) std::erase_if(accesses, &RecordedAccess::is_get);
+  std::erase_if(files.reads, [&](const auto& entry) {
+    return may_be_unlike(entry.first.path) && !memory.reads.contains(entry.first);
+  });
+}
+
 ReadComparison compare_gets(const RunRecords& first, const RunRecords& second, const Excuses& excuses) {
   ReadComparison comparison;
   const Gets first_gets = gets_of(first);

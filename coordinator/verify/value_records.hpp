@@ -76,6 +76,11 @@ struct Excuses {
 [[nodiscard]] ReadComparison compare_reads(const RunRecords& first, const RunRecords& second,
                                            const Excuses& excuses);
 
+/// Leaves out the gets that the component has made in one run alone, of files that its netCDF may have by
+/// hyperslabs in one run and by the C library in the other: they cannot be compared.
+void leave_out_unlike_reads(RunRecords& files, RunRecords& memory,
+                            const std::function<bool(const std::string& path)>& may_be_unlike);
+
 /// Whether the component's gets of some of the files are not the same in both runs.
 [[nodiscard]] bool has_read_otherwise(const RunRecords& first, const RunRecords& second,
                                       const std::string& component,

@@ -11,15 +11,15 @@ BYTES = "environment: {SLUICE_NETCDF: bytes}"
 SLUICE = sys.argv[1] + "/bin/sluice"
 
 
-def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, writer_key="", reader_key="", staging="prewarm: 0"):
+def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, writer_key="", reader_key="", readers="[reader]"):
     """Two scripts for the shell, or `writer` and `reader`: commands with their ranks."""
     for name, lines in (("writer.sh", writes), ("reader.sh", reads)):
         with open(name, "w") as file:
             file.write("set -e\n" + lines + "\n")
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
-            "version: 1", "name: test", f"staging: {{{staging}}}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
-            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: [reader], netcdf: hyperslabs{more}}}'
+            "version: 1", "name: test", "staging: {prewarm: 0}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
+            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: {readers}, netcdf: hyperslabs{more}}}'
         ]) + "\n")
 
 
