@@ -383,15 +383,19 @@ struct SavedFiles {
 /// Files that programs have synced by the C library.
 SavedFiles recover_saved(storage::FileSystem& system, const RecoverOptions& line) {
   SavedFiles found;
-  for (const std::string& name : system.list(line.directory)) {
-    const std::string path = line.directory + "/" + name;
-    const auto owner = name.ends_with(storage::saved_file_suffix) ? system.owner_of(path) : std::nullopt;
+  std::vector<std::string> paths;
+  for (const std::string& name : system.list(line.directory))
+    if (name.ends_with(storage::saved_file_suffix)) paths.push_back(line.directory + "/" + name);
+  sort_saved_files(paths);
+  std::set<std::string> done;
+  for (const std::string& path : paths) {
+    const auto owner = system.owner_of(path);
     if (!owner || (owner != system.user() && !line.takes_any_owner)) continue;
     ++found.count;
     try {
       const ActingAs acting(*owner);
       const SavedRecoveryOptions options{line.output_directory, line.deletes, line.is_forced};
-      found.are_complete = recover_saved_file(system, path, options) && found.are_complete;
+      found.are_complete = recover_saved_file(system, path, options, done) && found.are_complete;
     } catch (const Error& error) {
       std::cerr << "sluice recover: " << path << " cannot be recovered, and is kept: " << error.what()
                 << '\n';

@@ -1,5 +1,6 @@
 #include "saved_recovery.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
@@ -10,6 +11,14 @@
 
 namespace sluice::coordinator {
 namespace {
+
+/// The newest ones first. Programs that write by mappings leave the times of a file as they are.
+bool is_newer(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const auto time_a = std::filesystem::last_write_time(a, error);
+  const auto time_b = std::filesystem::last_write_time(b, error);
+  return time_a != time_b ? time_a > time_b : storage::number_of_saved(a) > storage::number_of_saved(b);
+}
 
 /// Whether the file was changed later than what was saved: another step has become the file, or a program has
 /// written it.
@@ -23,8 +32,12 @@ bool is_later(const std::string& path, const std::string& saved) {
 
 }  // namespace
 
+void sort_saved_files(std::vector<std::string>& paths) {
+  std::ranges::sort(paths, is_newer);
+}
+
 bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
-                        const SavedRecoveryOptions& options) {
+                        const SavedRecoveryOptions& options, std::set<std::string>& done) {
   const auto what = storage::read_saved_file(system, saved);
   if (!what) {
     std::cerr << "sluice recover: " << saved << " is damaged, and is left alone\n";
@@ -38,6 +51,11 @@ bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
   const std::string target = options.output_directory.empty()
                                  ? what->path
                                  : options.output_directory + "/" + storage::name_of(what->path);
+  const bool may_be_deleted = options.deletes && options.output_directory.empty();
+  if (!done.insert(what->path).second) {  // a kill came before this older one was removed
+    if (may_be_deleted) system.remove(saved);
+    return true;
+  }
   if (system.exists(target) && storage::has_saved_contents(system, saved, *what, target)) {
     std::cout << target << ": already is as it was saved at an fsync\n";
   } else if (!options.is_forced && is_later(target, saved)) {
@@ -49,7 +67,7 @@ bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
     std::cout << target << ": " << format_bytes(static_cast<std::uint64_t>(what->size_bytes))
               << ", as the file was at its last fsync\n";
   }
-  if (options.deletes && options.output_directory.empty()) system.remove(saved);
+  if (may_be_deleted) system.remove(saved);
   return true;
 }
 

@@ -81,7 +81,7 @@ bool are_of_one_family(const workflows::FileRule& a, const workflows::FileRule& 
 
 std::string file_table(const workflows::Workflow& workflow, const runtime::StatusReport& report) {
   const std::vector<Row> heads{
-      {"file", "steps", "put", "puts", "got", "gets", "replayed", "waited", "on disk"}};
+      {"file", "steps", "put", "puts", "got or opened", "gets, opens", "replayed", "waited", "on disk"}};
   std::vector<Row> rows = heads;
   std::vector<std::vector<const DatasetStatus*>> by_rule(workflow.files.size());
   for (const DatasetStatus& dataset : report.datasets)
@@ -106,7 +106,8 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
 
 /// The same by rule, as the matchers have told last. A line for each rule: they tell no files then.
 std::string last_file_table(const LastFigures& last) {
-  std::vector<Row> rows{{"files", "published", "steps", "put", "puts", "got", "gets", "replayed"}};
+  std::vector<Row> rows{
+      {"files", "published", "steps", "put", "puts", "got or opened", "gets, opens", "replayed"}};
   for (std::size_t i = 0; i < last.rules.size(); ++i) {
     AccessCounters sum;
     for (const matcher::RuleUse& use : last.uses)

@@ -49,7 +49,7 @@ std::string describe_memory(const RunView& view) {
 /// Bytes are counted when a process closes a file.
 std::string describe_traffic(const Traffic& traffic) {
   return "files closed so far: put " + format_bytes(traffic.put_bytes) + " (" + rate_text(traffic.put_rate) +
-         "), got " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
+         "), got or opened " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
 }
 
 /// What the processes of a component do that use coupled files now.
@@ -163,7 +163,7 @@ std::string describe_waits(const RunView& view) {
 }
 
 std::string describe_rules(const RunView& view) {
-  Rows rows{{"files", "published", "steps", "put", "got", "replayed"}};
+  Rows rows{{"files", "published", "steps", "put", "got or opened", "replayed"}};
   for (std::size_t i = 0; i < view.rules.size(); ++i) {
     matcher::AccessCounters sum;
     for (const matcher::RuleUse& use : view.uses)
@@ -171,7 +171,7 @@ std::string describe_rules(const RunView& view) {
     const matcher::RuleTotals& totals = view.rules[i].totals;
     rows.push_back({view.rules[i].pattern, std::to_string(totals.files), std::to_string(totals.steps),
                     format_bytes(sum.put_bytes), format_bytes(sum.get_bytes),
-                    std::to_string(sum.replayed_gets) + " of " + std::to_string(sum.gets) + " gets"});
+                    std::to_string(sum.replayed_gets) + " of " + std::to_string(sum.gets)});
   }
   return view.rules.empty() ? "" : format_table(rows, {false, true, true, true, true, true});
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -42,13 +43,14 @@ std::vector<std::byte> tail_of(const SavedFile& file) {
   return tail;
 }
 
-/// Throws IoError where the source has become shorter.
-void copy_contents(const File& from, std::int64_t size_bytes, File& to) {
+/// Returns how many bytes were copied: fewer where the source has become shorter.
+std::int64_t copy_contents(const File& from, std::int64_t size_bytes, File& to) {
   for (std::int64_t done = 0; done < size_bytes;) {
     const std::int64_t copied = to.copy(from, {done, size_bytes}, done);
-    if (copied <= 0) throw IoError(NC_EIO, EIO, from.path(), "read the end of");
+    if (copied <= 0) return done;
     done += copied;
   }
+  return size_bytes;
 }
 
 }  // namespace
@@ -63,12 +65,17 @@ std::string saved_file_path(const std::string& directory, const SavedFile& file,
          std::string(saved_file_suffix);
 }
 
+std::uint64_t number_of_saved(const std::string& path) noexcept {
+  const std::size_t end = path.size() - std::min(path.size(), saved_file_suffix.size());
+  const std::size_t dot = path.rfind('.', end == 0 ? 0 : end - 1);
+  return dot == std::string::npos ? 0 : std::strtoull(path.c_str() + dot + 1, nullptr, 10);
+}
+
 void save_file(FileSystem& system, const std::string& from, const std::string& to, const SavedFile& file) {
   const auto source = system.open(from, OpenMode::read);
   SavedFile saved = file;
-  saved.size_bytes = source->size_bytes();
   PartialFile partial(system, to);
-  copy_contents(*source, saved.size_bytes, partial.file());
+  saved.size_bytes = copy_contents(*source, source->size_bytes(), partial.file());
   partial.file().write(saved.size_bytes, tail_of(saved));
   partial.file().sync();
   partial.publish_like(from);
@@ -112,7 +119,8 @@ void restore_file(FileSystem& system, const std::string& saved, const SavedFile&
                   const std::string& path) {
   const auto source = system.open(saved, OpenMode::read);
   PartialFile partial(system, path);
-  copy_contents(*source, file.size_bytes, partial.file());
+  if (copy_contents(*source, file.size_bytes, partial.file()) < file.size_bytes)
+    throw IoError(NC_EIO, EIO, saved, "read the end of");
   partial.file().sync();
   partial.publish_like(saved);
 }

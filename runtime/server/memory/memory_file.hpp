@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sluice/runtime/packet_socket.hpp"
+#include "sluice/storage/extents.hpp"
 
 namespace sluice::runtime {
 
@@ -33,6 +35,14 @@ namespace sluice::runtime {
 /// From now on nobody can change the file in memory. False, without effect, where somebody can write now.
 /// Throws IoError(NC_ENFILE), without effect, when this process has no descriptor left.
 [[nodiscard]] bool seal(const FileDescriptor& file);
+/// The same, whoever can write now: nobody can any more, but by a mapping. What is no file in memory stays as
+/// it is. Throws IoError.
+void seal_for_others(const FileDescriptor& file);
+/// Whether it is sealed, or is no file in memory.
+[[nodiscard]] bool is_sealed(const FileDescriptor& file) noexcept;
+/// Whether no process has the file open, or mapped, by another open than the one that has made it; and it can
+/// be changed. Nobody has got that descriptor.
+[[nodiscard]] bool is_alone(const FileDescriptor& file) noexcept;
 /// Returns errno, or 0.
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
 /// Sets the times of access and of change to those of `facts`.
@@ -51,9 +61,19 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// was there is still there, and nothing beside it.
 void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
-/// How many bytes of `file` are in pages that `base` does not have at the same place, or are behind its end.
-/// Throws IoError(NC_EIO).
-[[nodiscard]] std::uint64_t changed_bytes(const FileDescriptor& file, const FileDescriptor& base);
+/// In ascending order, and apart from each other.
+using ByteRanges = std::vector<storage::FileRange>;
+[[nodiscard]] std::uint64_t size_of(const ByteRanges& ranges) noexcept;
+/// The bytes of one or the other.
+[[nodiscard]] ByteRanges united(const ByteRanges& a, const ByteRanges& b);
+/// The bytes of `file` in pages that `base` does not have at the same place, or behind its end. Throws
+/// IoError(NC_EIO).
+[[nodiscard]] ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base);
+/// Gives `to` the bytes of `from` in the ranges, as far as it has them, and its size. Returns errno, or 0.
+[[nodiscard]] int copy_ranges(const FileDescriptor& from, const FileDescriptor& to, const ByteRanges& ranges);
+/// `to` has the bytes of `base`, and gets those of `file`, which others may change meanwhile. Returns what is
+/// changed, as above. Throws IoError.
+ByteRanges copy_changes(const FileDescriptor& file, const FileDescriptor& base, const FileDescriptor& to);
 /// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as
 /// messages want it. Throws IoError: NC_ENFILE when this process has no descriptor left, NC_EINVAL for flags
 /// that the file cannot have.

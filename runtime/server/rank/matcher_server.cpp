@@ -152,6 +152,7 @@ void MatcherServer::Server::do_round(const DrainComponent& exit, std::uint64_t r
 /// The loop goes on while logs are removed: it passes on what other matchers tell.
 void MatcherServer::Server::do_round(const ShutDown& /*end*/, std::uint64_t round) {
   orders_.tell_of_warm_memory();
+  written_.tell_of_copies();
   tree_.hold_part(round);
   store_.remove_logs([this, round] {
     removal_timer_.cancel();

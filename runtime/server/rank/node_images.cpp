@@ -144,6 +144,7 @@ void NodeImages::begin(const MakeImage& order) {
 bool NodeImages::give_written(const MakeImage& order) {
   const auto file = published_.contents(order.step);
   if (!file) return false;
+  seal_for_others(*file);
   struct stat facts {};
   if (::fstat(file->number(), &facts) != 0) throw Error(NC_EIO, "the file cannot be looked at");
   const auto bytes = static_cast<std::uint64_t>(facts.st_size);

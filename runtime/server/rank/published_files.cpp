@@ -88,19 +88,18 @@ bool PublishedFiles::give_image(Client& client, std::uint32_t tag, const ImageRe
 
 void PublishedFiles::keep_until_drained(matcher::StepId step, const std::string& saved,
                                         matcher::StepId former) {
-  auto kept = saved_.extract(former);
-  if (kept.empty() && saved.empty()) return;
-  std::vector<std::string>& all = saved_[step];
-  if (!kept.empty()) all = std::move(kept.mapped());
-  if (!saved.empty()) all.push_back(saved);
+  if (!saved.empty()) {
+    remove_saved(former);
+    saved_[step] = saved;
+  } else if (auto kept = saved_.extract(former); !kept.empty()) {
+    saved_[step] = std::move(kept.mapped());
+  }
 }
 
 void PublishedFiles::remove_saved(matcher::StepId step) {
   const auto saved = saved_.extract(step);
   if (saved.empty()) return;
-  worker_.submit([paths = saved.mapped()] {
-    for (const std::string& path : paths) (void)::unlink(path.c_str());
-  });
+  worker_.submit([path = saved.mapped()] { (void)::unlink(path.c_str()); });
 }
 
 /// The disk may take its time to give back the space.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "client_connections.hpp"
 #include "disk_worker.hpp"
@@ -43,8 +42,8 @@ class PublishedFiles final : public StepFiles {
   /// The step's file is also on disk, at that path: what programs set there later is copied when the step
   /// ends, because the kernel tells nobody of it.
   void note_kept(matcher::StepId step, const std::string& path);
-  /// What an fsync has saved of the step is needed until the step is a file; so is what was saved of
-  /// `former`, which the step takes the place of. `saved` may be empty, and `former` 0.
+  /// What an fsync has saved of the step is needed until the step is a file. Where that is empty, what was
+  /// saved of `former` is: the step takes its place. `former`: 0: none.
   void keep_until_drained(matcher::StepId step, const std::string& saved, matcher::StepId former);
   /// The step is a file now, or was removed: what was saved of it goes.
   void remove_saved(matcher::StepId step);
@@ -62,7 +61,7 @@ class PublishedFiles final : public StepFiles {
   ClientConnections& clients_;
   SealedFiles files_;
   std::map<matcher::StepId, Kept> kept_;
-  std::map<matcher::StepId, std::vector<std::string>> saved_;
+  std::map<matcher::StepId, std::string> saved_;
   DiskWorker worker_;
 };
 

@@ -20,13 +20,13 @@ struct WrittenFiles::File {
   DatasetKey key;
   LocalProcess writer;  ///< who has opened it first: its component, token and process
   FileBytes bytes = {};
-  bool goes_on = false;             ///< CreateRequest::goes_on
-  bool is_in_files = false;         ///< OpenFile::is_in_files
-  bool is_elsewhere = false;        ///< its base is a step that this matcher does not have
-  bool has_other_writer = false;    ///< note_other_writer(), since its begin
-  bool is_nameless = false;         ///< `path` is its former name: it has only landings
-  std::uint64_t size = 0;           ///< from the last close on
-  std::uint64_t written_bytes = 0;  ///< WrittenBytes::Examined
+  bool goes_on = false;           ///< CreateRequest::goes_on
+  bool is_in_files = false;       ///< OpenFile::is_in_files
+  bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
+  bool has_other_writer = false;  ///< note_other_writer(), since its begin
+  bool is_nameless = false;       ///< `path` is its former name: it has only landings
+  std::uint64_t size = 0;         ///< from the last close on
+  ByteRanges changed = {};        ///< WrittenBytes::Examined
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::vector<Name> more_names = {};                             ///< besides `path`
@@ -70,9 +70,10 @@ struct WrittenFiles::Contents {
   SharedFile bytes = {};
   bool is_on_disk = false;
   // Of the bytes of a sync:
-  SharedFile base = {};    ///< the bytes of the sync before; null: none
-  FileId draft = 0;        ///< File::draft
-  std::string saved = {};  ///< File::saved
+  SharedFile base = {};                            ///< the bytes of the sync before; null: none
+  FileId draft = 0;                                ///< File::draft
+  std::string saved = {};                          ///< File::saved
+  std::shared_ptr<const ByteRanges> changed = {};  ///< FileBytes::changed
 };
 
 }  // namespace sluice::runtime

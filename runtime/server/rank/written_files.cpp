@@ -403,9 +403,11 @@ void WrittenFiles::end_unclosed(File& file, const std::string& reason) {
                  });
 }
 
-/// Whether nobody can write any more. A file on disk cannot be sealed.
+/// Whether nobody can write any more. A file on disk cannot be sealed. One that may be spare later is sealed
+/// when the first process but its writers gets it.
 bool WrittenFiles::can_be_sealed(const File& file) const {
-  return file.bytes.is_on_disk ? !writers_.is_open(file.id) : seal(*file.bytes.file);
+  if (file.bytes.is_on_disk) return !writers_.is_open(file.id);
+  return WrittenBytes::may_be_spare(file.bytes) || seal(*file.bytes.file);
 }
 
 void WrittenFiles::publish(File& file) {
@@ -518,9 +520,10 @@ void WrittenFiles::examine(const File& file) {
                  [this, id = file.id](const WrittenBytes::Examined& found) {
                    File* const known = find(id);
                    if (known == nullptr) return;
+                   if (found.is_unchanged) bytes_.keep_spare(known->path, known->bytes, {});
                    if (found.is_unchanged) return end_without_step(*known);
                    if (found.outcome.is_failure()) return lose(*known, found.outcome.text);
-                   known->written_bytes = found.written_bytes;
+                   known->changed = found.changed;
                    if (!found.damage.empty()) note_damage(*known, found.damage);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
                    if (steps_.step(id) != 0) return fill(*known, found.puts);
@@ -550,7 +553,7 @@ void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcom
 /// The contents first: readers may be served within the call that publishes.
 void WrittenFiles::complete(const File& file) {
   const FileId id = file.id;
-  const FileSteps::Size size{file.size, file.bytes.is_in_place ? file.size : file.written_bytes};
+  const FileSteps::Size size{file.size, file.bytes.is_in_place ? file.size : size_of(file.changed)};
   const std::uint32_t closes = places_.at(file.path).closes + file.closes;
   if (file.bytes.is_in_place) {
     places_.at(file.path).step = 0;
@@ -561,7 +564,8 @@ void WrittenFiles::complete(const File& file) {
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
-  const File ended = take_out(id);
+  File ended = take_out(id);
+  bytes_.keep_spare(ended.path, ended.bytes, std::move(ended.changed));
   publish_other_names(ended);  // who has waited for them finds these
   steps_.publish(id, size, closes);
   settle(ended, {});
@@ -727,8 +731,15 @@ void WrittenFiles::end_component(const std::string& component, std::function<voi
     end_with_component(id);
     is_busy = is_busy || find(id) != nullptr;
   }
+  bytes_.drop_spares();
   if (!is_busy) return then();
   endings_.push_back({component, std::move(then)});
+}
+
+void WrittenFiles::tell_of_copies() const {
+  if (bytes_.copied_bytes() == 0) return;
+  base_.log.detail("matcher " + std::to_string(base_.rank()) + " copied " +
+                   std::to_string(bytes_.copied_bytes()) + " bytes of files in which programs went on");
 }
 
 /// What is published already goes on.

@@ -57,6 +57,8 @@ class WrittenFiles {
   /// All processes of the component have ended. Publishes what they have closed, and gives up the rest; then
   /// calls `then`, which may be at once.
   void end_component(const std::string& component, std::function<void()> then);
+  /// At the end of the run, in the event log.
+  void tell_of_copies() const;
 
  private:
   struct File;

@@ -135,6 +135,7 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   file.bytes.file = contents.bytes;
   file.bytes.is_on_disk = contents.is_on_disk;
   file.bytes.base = contents.base;
+  file.bytes.changed = contents.changed;
   file.draft = contents.draft;
   file.is_shown_at_sync = contents.draft != 0;
   file.saved = contents.saved;

@@ -29,7 +29,7 @@ void WrittenFiles::sync(Client& client, std::uint32_t tag, const SyncFile& reque
   synced == files_.end() || synced->second.is_nameless ? answer({}) : sync(synced->second, answer);
 }
 
-/// The bytes of one moment: programs may write on meanwhile. One sync after the other.
+/// Programs may write on meanwhile. What is only saved needs no copy in memory. One sync after the other.
 void WrittenFiles::sync(File& file, Then then) {
   const FileId id = file.id;
   if (file.is_syncing) {
@@ -40,11 +40,13 @@ void WrittenFiles::sync(File& file, Then then) {
     return;
   }
   file.is_syncing = true;
-  bytes_.copy(file.name(), file.bytes.file, [this, id, then](const FileBytes& copy, const Outcome& outcome) {
+  if (!file.is_shown_at_sync) return save(file, file.bytes, then);
+  const auto go_on = [this, id, then](const FileBytes& copy, const Outcome& outcome) {
     File* const known = find(id);
     if (known == nullptr || outcome.is_failure()) return end_sync(id, outcome, then);
     known->save_in.empty() ? show(*known, copy, then) : save(*known, copy, then);
-  });
+  };
+  bytes_.snapshot(file.name(), file.bytes.file, file.bytes.base, go_on);
 }
 
 /// What was saved before goes when the new bytes are on storage.
@@ -66,12 +68,13 @@ void WrittenFiles::save(File& file, const FileBytes& copy, const Then& then) {
 /// The bytes become a step, as if the file had been closed and opened again.
 void WrittenFiles::show(File& file, const FileBytes& copy, const Then& then) {
   const FileId id = file.id;
-  if (!copy.is_on_disk && !seal(*copy.file))
+  if (!copy.is_on_disk && !WrittenBytes::may_be_spare(copy) && !seal(*copy.file))
     return end_sync(id, {NC_EIO, "its bytes cannot be sealed"}, then);
   steps_.forget_step(id);
   const LocalProcess writer = file.writer;
   const OpenFile name = file.name();
-  const Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, std::exchange(file.saved, {})};
+  Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, std::exchange(file.saved, {})};
+  contents.changed = copy.changed;
   publish_bytes(writer, name, contents, [this, id, copy, then](const Outcome& outcome) {
     const bool has_failed = outcome.is_failure() && !outcome.text.empty();  // else it was unchanged
     if (File* const draft = find(id); draft != nullptr && !outcome.is_failure()) {

@@ -60,17 +60,20 @@ void try_to(Outcome& outcome, const Work& work) {
 /// A copy counts with what it does not share with its base.
 void compare(const FileBytes& bytes, WrittenBytes::Examined& found) {
   const std::uint64_t size = file_size(*bytes.file);
-  found.written_bytes = size;
-  if (bytes.base == nullptr) return;
-  found.written_bytes = changed_bytes(*bytes.file, *bytes.base);
-  found.is_unchanged = found.written_bytes == 0 && size == file_size(*bytes.base);
+  if (bytes.base == nullptr) {
+    found.changed = {{0, static_cast<std::int64_t>(size)}};
+    return;
+  }
+  found.changed = bytes.changed ? *bytes.changed : changed_ranges(*bytes.file, *bytes.base);
+  found.is_unchanged = found.changed.empty() && size == file_size(*bytes.base);
 }
 
 /// Where the header names far more data than the file has, its puts would take memory for nothing: then the
-/// file has only its bytes. `most_missing`: in bytes.
+/// file has only its bytes. Readers map a CDF file. `most_missing`: in bytes.
 void look_for_puts(const FileDescriptor& file, const std::string& path, std::uint64_t most_missing,
                    WrittenBytes::Examined& found) {
   if (!begins_as_cdf(file)) return;
+  seal_for_others(file);
   const FileContents contents(file);
   auto puts = puts_of(contents.bytes(), path, found.damage);
   const std::uint64_t there = contents.bytes().size();
@@ -94,21 +97,18 @@ void WrittenBytes::begin(const OpenFile& request, SharedFile base, Begun then) {
 
 /// The file on disk is the base. Opening it may take long.
 void WrittenBytes::open_base(const OpenFile& request, Begun then) {
-  struct Opened {
-    FileDescriptor base;
-    int trouble = 0;
-  };
-  const auto opened = std::make_shared<Opened>();  // shared by the two functions
+  const auto base = std::make_shared<FileDescriptor>();  // shared by the two functions, as what follows
+  const auto trouble = std::make_shared<int>(0);
   worker_.submit(
-      [opened, path = request.path] {
-        opened->base = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-        opened->trouble = errno;
+      [base, trouble, path = request.path] {
+        *base = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        *trouble = errno;
       },
-      [this, opened, request, then = std::move(then)] {
-        if (opened->base) return make(request, shared(std::move(opened->base)), then);
-        const bool lacks_descriptors = opened->trouble == EMFILE || opened->trouble == ENFILE;
+      [this, base, trouble, request, then = std::move(then)] {
+        if (*base) return make(request, base, then);
+        const bool lacks_descriptors = *trouble == EMFILE || *trouble == ENFILE;
         const Status status = lacks_descriptors ? NC_ENFILE : NC_EPERM;
-        then({}, outcome_of(IoError(status, opened->trouble, request.path, "open")));
+        then({}, outcome_of(IoError(status, *trouble, request.path, "open")));
       });
 }
 
@@ -118,7 +118,10 @@ void WrittenBytes::make(const OpenFile& request, SharedFile base, const Begun& t
     const std::uint32_t permissions = base ? status_of(*base).st_mode : request.permissions;
     if (is_large(base ? file_size(*base) : last_bytes_[request.key.rule]))
       return make_on_disk(std::move(base), permissions, then);
-    made.file = shared(make_memory_file(permissions));
+    SpareFile spare = base ? spares_.take(request.path, base) : SpareFile{};
+    const bool is_fit = spare.file && ::fchmod(spare.file->number(), permissions & 0777U) == 0;
+    made.file = is_fit ? std::move(spare.file) : shared(make_memory_file(permissions));
+    if (is_fit) made.lacks = std::move(spare.lacks);
   } catch (const Error& error) {
     return then({}, outcome_of(error));
   }
@@ -215,12 +218,34 @@ void WrittenBytes::begin_in_place(const OpenFile& request, SharedFile base, Begu
 
 void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
   const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
-  const auto copy = [outcome, to = reopened(*bytes.file, O_WRONLY), from = bytes.base] {
-    const int trouble = copy_bytes(*from, *to);
+  copied_bytes_ += bytes.lacks ? size_of(*bytes.lacks) : file_size(*bytes.base);
+  const auto copy = [outcome, to = reopened(*bytes.file, O_WRONLY), from = bytes.base, lacks = bytes.lacks] {
+    const int trouble = lacks ? copy_ranges(*from, *to, *lacks) : copy_bytes(*from, *to);
     copy_times(*from, *to);  // they tell later whether the program has changed them
     if (trouble != 0) *outcome = {NC_EIO, std::string("it cannot be copied: ") + std::strerror(trouble)};
   };
   submit(copy, outcome, std::move(then));
+}
+
+namespace {
+
+/// Of fewer bytes, a copy takes no time.
+constexpr std::uint64_t least_bytes_of_spare = std::uint64_t{1} << 20;
+
+}  // namespace
+
+bool WrittenBytes::may_be_spare(const FileBytes& bytes) {
+  return !bytes.is_on_disk && file_size(*bytes.file) >= least_bytes_of_spare &&
+         !is_open_for_writing(*bytes.file);
+}
+
+/// One of the two files is the newest one.
+void WrittenBytes::keep_spare(const std::string& path, const FileBytes& bytes, ByteRanges changed) {
+  if (bytes.base == nullptr || bytes.is_on_disk || file_size(*bytes.base) < least_bytes_of_spare) return;
+  const bool is_as_base = changed.empty() && file_size(*bytes.file) == file_size(*bytes.base);
+  const SharedFile& newest = is_as_base ? bytes.base : bytes.file;
+  auto lacks = std::make_shared<const ByteRanges>(std::move(changed));  // shared with the thread
+  spares_.keep({path, is_as_base ? bytes.file : bytes.base, newest, std::move(lacks)}, bytes.base);
 }
 
 void WrittenBytes::copy(const OpenFile& name, const SharedFile& from, Begun then) {
@@ -231,6 +256,35 @@ void WrittenBytes::copy(const OpenFile& name, const SharedFile& from, Begun then
     } catch (const Error& error) {
       then({}, outcome_of(error));
     }
+  });
+}
+
+/// Only what has changed is copied, to a snapshot before the former one.
+void WrittenBytes::snapshot(const OpenFile& name, const SharedFile& from, const SharedFile& former,
+                            Begun then) {
+  FileBytes made;
+  if (former != nullptr) {
+    SpareFile spare = spares_.take(name.path, former);
+    made.file = std::move(spare.file);
+    made.lacks = std::move(spare.lacks);
+  }
+  if (made.file == nullptr) return copy(name, from, std::move(then));
+  made.base = former;
+  const auto changed = std::make_shared<ByteRanges>();  // shared by the two functions, as the outcome
+  const auto outcome = std::make_shared<Outcome>();
+  const auto work = [made, from, changed, outcome] {
+    try_to(*outcome, [&] {
+      const int trouble = copy_ranges(*made.base, *made.file, *made.lacks);
+      if (trouble != 0) throw IoError(NC_EIO, trouble, "a copy of the file", "write");
+      *changed = copy_changes(*from, *made.base, *made.file);
+      copy_facts(*from, *made.file);
+    });
+  };
+  worker_.submit(work, [this, made, changed, outcome, then = std::move(then)] {
+    FileBytes copied = made;
+    copied.changed = changed;
+    copied_bytes_ += size_of(*made.lacks) + size_of(*changed);
+    then(std::move(copied), *outcome);
   });
 }
 
@@ -300,19 +354,16 @@ void WrittenBytes::write_log(const FileBytes& bytes, const std::shared_ptr<const
 }
 
 void WrittenBytes::move_to_disk(const FileBytes& bytes, const SharedFile& to, Begun then) {
-  struct Moved {
-    FileDescriptor file;
-    Outcome outcome;
+  const auto moved = std::make_shared<FileDescriptor>();  // shared by the two functions, as the outcome
+  const auto outcome = std::make_shared<Outcome>();
+  const auto move = [moved, outcome, to, from = bytes.file] {
+    try_to(*outcome, [&] { *moved = become(*to, *from); });
   };
-  const auto moved = std::make_shared<Moved>();  // shared by the two functions
-  const auto move = [moved, to, from = bytes.file] {
-    try_to(moved->outcome, [&] { moved->file = become(*to, *from); });
-  };
-  worker_.submit(move, [moved, bytes, then = std::move(then)] {
+  worker_.submit(move, [moved, outcome, bytes, then = std::move(then)] {
     FileBytes after = bytes;
-    after.is_on_disk = static_cast<bool>(moved->file);
-    if (after.is_on_disk) after.file = shared(std::move(moved->file));
-    then(std::move(after), moved->outcome);
+    after.is_on_disk = static_cast<bool>(*moved);
+    if (after.is_on_disk) after.file = moved;
+    then(std::move(after), *outcome);
   });
 }
 

@@ -19,6 +19,7 @@
 #include "sluice/storage/posix_file_system.hpp"
 #include "sluice/storage/run_lock.hpp"
 #include "sluice/storage/saved_file.hpp"
+#include "spare_files.hpp"
 
 namespace sluice::runtime {
 
@@ -34,6 +35,9 @@ struct FileBytes {
   bool is_adopted = false;  ///< it was on disk by another name, and goes to memory at its last close
   bool is_told = true;      ///< the kernel tells who has it open for writing
   std::optional<FileState> before = {};  ///< in place: of what was there
+  /// What the file lacks of its base, until that is copied; null: all. Shared with the thread.
+  std::shared_ptr<const ByteRanges> lacks = {};
+  std::shared_ptr<const ByteRanges> changed = {};  ///< since the base, of a snapshot(); null: not known
 };
 
 /// Where the bytes of written files begin, and all work on them that takes long: a thread does it, if they
@@ -48,7 +52,10 @@ class WrittenBytes {
       : loop_(loop), store_(store), worker_(loop) {}
 
   /// At the start of the run. `memory_bytes`: staging.memory.
-  void start(std::uint64_t memory_bytes) noexcept { memory_bytes_ = memory_bytes; }
+  void start(std::uint64_t memory_bytes) noexcept {
+    memory_bytes_ = memory_bytes;
+    spares_.start(memory_bytes / 4);
+  }
 
   /// Makes an empty file in memory or on the spill disk. `base`: what it is to begin with; null: the file on
   /// disk, if the request goes on with one. Calls `then` at once or later.
@@ -60,9 +67,20 @@ class WrittenBytes {
   void begin_in_place(const OpenFile& request, SharedFile base, Begun then);
   /// Copies the base into the file, with its times. Throws IoError(NC_ENFILE): no descriptor is left.
   void copy_base(const FileBytes& bytes, Then then);
+  /// What was copied from bases, so far.
+  [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
+
+  /// Whether nobody can write to the file, which may be spare later. Then it is not sealed yet.
+  [[nodiscard]] static bool may_be_spare(const FileBytes& bytes);
+  /// The file has been closed. What others have no more of it and its base can begin the next copy.
+  void keep_spare(const std::string& path, const FileBytes& bytes, ByteRanges changed);
+  /// A program has ended that may have gone on in files.
+  void drop_spares() noexcept { spares_.clear(); }
 
   /// Another file of the same bytes as they are now, which nobody else has; its name and rule are `name`'s.
   void copy(const OpenFile& name, const SharedFile& from, Begun then);
+  /// The same of a file that is being written. `former`: the newest snapshot, the copy's base; null: none.
+  void snapshot(const OpenFile& name, const SharedFile& from, const SharedFile& former, Begun then);
   /// Saves the bytes on storage, for a recovery; `to`: a path in the directory of the file's logs.
   void save(const SharedFile& from, const storage::SavedFile& what, const std::string& to, Then then);
   /// What was saved is needed no more.
@@ -75,8 +93,8 @@ class WrittenBytes {
   void note_size(std::uint32_t rule, std::uint64_t bytes) { last_bytes_[rule] = bytes; }
   /// What a file has become.
   struct Examined {
-    bool is_unchanged = false;        ///< since it began; its base has its times and permissions now
-    std::uint64_t written_bytes = 0;  ///< what it does not share with its base, in whole pages
+    bool is_unchanged = false;  ///< since it began; its base has its times and permissions now
+    ByteRanges changed = {};    ///< what it does not share with its base, in whole pages
     std::shared_ptr<const FilePuts> puts = {};  ///< null: no CDF file. Shared with the thread
     std::string damage = {};                    ///< of a file that begins as a CDF file, and is none
     Outcome outcome = {};
@@ -115,6 +133,8 @@ class WrittenBytes {
     std::map<std::string, storage::RunLock> locks;  ///< by directory
   };
   SavedRoom saved_;
+  SpareFiles spares_;
+  std::uint64_t copied_bytes_ = 0;
   DiskWorker worker_;
 };
 

@@ -3,8 +3,11 @@
 import glob
 import json
 import os
+import random
+import re
 import signal
 import sys
+import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
@@ -15,14 +18,14 @@ sluice = build + "/bin/sluice"
 PYTHON = "/usr/bin/python3"
 
 
-def write_flow(writer, reader, more="", spill="auto"):
+def write_flow(writer, reader, more="", spill="auto", staging=""):
     if spill != "auto": os.makedirs(spill, exist_ok=True)
     for name, lines in (("writer.py", writer), ("reader.py", reader)):
         with open(name, "w") as file:
             file.write(lines)
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
-            "version: 1", "name: test", f"staging: {{prewarm: 0, spill: {spill}}}", "components:", f"  writer: {{command: {PYTHON} writer.py}}", f"  reader: {{command: {PYTHON} reader.py}}", "files:",
+            "version: 1", "name: test", f"staging: {{prewarm: 0, spill: {spill}{staging}}}", "components:", f"  writer: {{command: {PYTHON} writer.py}}", f"  reader: {{command: {PYTHON} reader.py}}", "files:",
             f'  - {{path: "*.dat", writer: writer, readers: [reader]{more}}}'
         ]) + "\n")
 
@@ -52,6 +55,100 @@ def what_is_added_counts_once():
     expect(text("done") == "x", "the reader has not seen the whole file")
     page = 4096  # what is changed within a page counts as a page
     expect(20 << 20 <= put_bytes() <= (20 << 20) + 20 * page, f"put: {put_bytes()}")
+
+
+def copied_bytes():
+    """What the matchers say that they have copied of files that went on."""
+    return sum(int(number) for number in re.findall(r"copied (\d+) bytes of files", text("log/events.log")))
+
+
+WAITING = """
+import os, sys, time
+def await_file(name):
+    for i in range(6000):
+        if os.path.exists(name): return
+        time.sleep(0.01)
+    sys.exit(name + ' never came')
+"""
+
+
+def what_is_added_is_copied_once():
+    """A file that is opened again for each record is not copied each time, with one matcher and with more: a former file gets what it lacks. So it is with a file that is opened just to look."""
+    looking = APPENDING + "    if i == 10:\n        for j in range(5): open('a.dat', 'r+b').close()\nopen('written', 'w')\n"
+    for matchers in 1, 2:
+        harness.clear_directory()
+        write_flow(looking, WAITING + "await_file('written')\nassert len(open('a.dat', 'rb').read()) == 20 << 20\n", staging=f", matchers: {matchers}")
+        finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+        whole_copies = sum(range(1, 20)) << 20
+        expect(20 << 20 <= put_bytes() <= 21 << 20, f"put: {put_bytes()}")
+        expect(copied_bytes() < whole_copies / 2, f"copied: {copied_bytes()} of {whole_copies}")  # some 40 MiB; more where a step ends late
+
+
+def who_has_an_older_step_keeps_its_bytes():
+    """A reader that has opened or mapped a step has its bytes while the writer goes on, and who opens meanwhile gets the last one that was closed."""
+    writer = WAITING + """
+record = os.urandom(1 << 20)
+for i in range(12):
+    with open('a.dat', 'r+b' if i else 'w+b') as file:
+        file.seek(0, 2)
+        file.write(record)
+        file.seek(0)
+        file.write(b'%04d' % i)
+        file.flush()
+        if i % 4 == 3:
+            open(f'open{i}', 'w')
+            await_file(f'seen{i}')
+    if i % 4 == 2:
+        open(f'closed{i}', 'w')
+        await_file(f'taken{i}')
+open('written', 'w')
+"""
+    reader = WAITING + """
+import mmap
+held = []
+for i in range(2, 11, 4):
+    await_file(f'closed{i}')
+    file = open('a.dat', 'rb')
+    held.append((i, file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)))
+    open(f'taken{i}', 'w')
+    await_file(f'open{i + 1}')
+    with open('a.dat', 'rb') as now: head, size = now.read(4), os.fstat(now.fileno()).st_size
+    assert (head, size) == (b'%04d' % i, (i + 1) << 20), (i, head, size)
+    open(f'seen{i + 1}', 'w')
+await_file('written')
+for i, file, memory in held:
+    assert file.read() == memory[:], i
+    assert memory[:4] == b'%04d' % i and len(memory) == (i + 1) << 20, (i, memory[:4], len(memory))
+    assert memory[5:1 << 20] == memory[(i << 20) + 5:], i
+open('done', 'w').write('x')
+"""
+    write_flow(writer, reader)
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    expect(text("done") == "x", "the reader has not seen all")
+
+
+def a_writer_that_dies_leaves_the_last_step():
+    """A writer that is killed while it goes on leaves what it had closed before."""
+    writer = APPENDING.replace("range(20)", "range(6)") + """
+import signal
+with open('a.dat', 'r+b') as file:
+    file.write(b'torn' * 1000000)
+    file.truncate(5000000)
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    reader = WAITING + """
+await_file('dead')
+with open('a.dat', 'rb') as file: data = file.read()
+assert len(data) == 6 << 20 and data[:4] == b'\\0\\0\\0\\5' and b'torn' not in data, (len(data), data[:4])
+open('done', 'w').write('x')
+"""
+    write_flow(writer, reader)
+    run = harness.start(sluice, "run", "--log-dir", "log", "flow.yaml")
+    harness.wait_for_event(run, "was killed before it had closed it")
+    harness.allow("dead")
+    finish(run)
+    expect(text("done") == "x", "the reader has not got the step")
 
 
 # What brings the file of `number` to storage, after `record` was written at its end.
@@ -136,6 +233,15 @@ def recovered(*options):
     return finish(harness.start(sluice, "recover", *options), 0).all
 
 
+def leave_older_one(saved):
+    """What a kill leaves that comes before an older saved file was removed."""
+    older = re.sub(r"\.(\d+)\.sluice-saved$", lambda number: f".{int(number[1]) - 1}.sluice-saved", saved)
+    with open(saved, "rb") as file, open(older, "wb") as to:
+        to.write(file.read().replace(b"record 9", b"record X", 1))
+    times = os.stat(saved)
+    os.utime(older, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def what_was_synced_survives():
     """With 'through: burst-buffer' a kill of the writer, or of the whole run, leaves what was there at the last fsync."""
     for victim in "writer", "run":
@@ -149,6 +255,7 @@ def what_was_synced_survives():
         expect(run.returncode != 0, "a success")
         expect(victim == "run" or "sluice recover" in told, "it is not told how the file can be had")
         expect(not os.path.exists("a.dat") and len(glob.glob("logs/*.sluice-saved")) == 1, f"left: {os.listdir('logs')}")
+        leave_older_one(glob.glob("logs/*.sluice-saved")[0])
         recovered("logs", "-o", "log")
         expect(text("log/a.dat") == TEN and not os.path.exists("a.dat"), "a copy")
         recovered("logs")
@@ -195,6 +302,46 @@ with open('a.dat', 'wb', 0) as file:
     finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
     expect(int(text("told")) > 0, "the sync is no error")
     expect(text("a.dat") == "one", "the file is lost")
+
+
+SYNCING = """
+import os
+record = b'0123456789abcdef' * 4096
+with open('a.dat', 'wb', 0) as file, open('acknowledged', 'ab', 0) as known:
+    for i in range(100000):
+        file.write(b'%08d' % i + record)
+        os.fsync(file.fileno())
+        known.write(b'x')
+"""
+RECORD = 8 + 16 * 4096
+
+
+def what_fsync_has_returned_for_survives_kills():
+    """Whoever is killed at whatever moment, the writer, a matcher or the coordinator: 'sluice recover' makes a file that has each record for which fsync had returned, and nothing torn before the last one."""
+    dice = random.Random(harness.test_seed())
+    for victim in ("writer", "matcher", "coordinator", "all") * 2:
+        harness.clear_directory()
+        more = ", through: burst-buffer" + dice.choice(["", ", publish: sync"])
+        matchers = dice.choice([1, 2])
+        write_flow(SYNCING, "open('a.dat').close()", more, "logs", staging=f", matchers: {matchers}")
+        run = harness.start(sluice, "run", "--log-dir", "log", "flow.yaml")
+        wait_for(lambda: os.path.exists("acknowledged") and os.path.getsize("acknowledged") > 2, "the syncs")
+        time.sleep(dice.random() / 2)
+        all_of_run = harness.descendants(run.pid)
+        victims = {"writer": [pid for pid, _, words in harness.processes_of(PYTHON) if "writer.py" in words], "matcher": harness.descendants_named("sluice-matcher", run.pid)[-1:], "coordinator": [run.pid], "all": [*all_of_run, run.pid]}[victim]
+        expect(victims, "nobody to kill")
+        harness.kill(victims, signal.SIGKILL)
+        finish(run)
+        wait_for(lambda: not any(map(harness.is_alive, all_of_run)), "the end of all processes")
+        acknowledged = os.path.getsize("acknowledged")
+        recovered("logs")
+        with open("a.dat", "rb") as file:
+            data = file.read()
+        print(f"{victim}{more}, {matchers} matchers: {acknowledged} records were synced, {len(data) / RECORD} are there", flush=True)
+        expect(len(data) >= acknowledged * RECORD, f"{victim}: {len(data) / RECORD} of {acknowledged} records")
+        whole = b"0123456789abcdef" * 4096
+        for i in range(acknowledged):
+            expect(data[i * RECORD:(i + 1) * RECORD] == b"%08d" % i + whole, f"{victim}: record {i}")
 
 
 harness.clear_directory()

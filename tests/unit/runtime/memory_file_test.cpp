@@ -93,7 +93,7 @@ TEST_CASE("the copy of a file has the same bytes") {
 TEST_CASE("only the pages that a copy does not share with its base count as changed") {
   const std::string base(100 * 4096 + 10, 'a');
   std::string copy = base;
-  const auto changed = [&] { return changed_bytes(file_with(copy), file_with(base)); };
+  const auto changed = [&] { return size_of(changed_ranges(file_with(copy), file_with(base))); };
   CHECK(changed() == 0);
   copy[5] = 'b';  // in the first page
   CHECK(changed() == 4096);
@@ -106,7 +106,54 @@ TEST_CASE("only the pages that a copy does not share with its base count as chan
   CHECK(changed() == 3 * 4096 + 10 + 1000000);
   copy = base.substr(0, 5000);
   CHECK(changed() == 0);
-  CHECK(changed_bytes(file_with("abc"), file_with("")) == 3);
+  CHECK(size_of(changed_ranges(file_with("abc"), file_with(""))) == 3);
+}
+
+TEST_CASE("a copy of a former file becomes the newest one by what has changed, whichever is longer") {
+  const std::string former(50 * 4096 + 10, 'a');
+  for (const std::size_t size :
+       {std::size_t{0}, former.size() - 9000, former.size(), former.size() + 70'000}) {
+    CAPTURE(size);
+    std::string newest = former;
+    newest.resize(size, 'b');
+    for (std::size_t at = 100; at < size; at += 20'000) newest[at] = 'c';
+    const FileDescriptor file = file_with(newest), by_ranges = file_with(former), by_pass = file_with(former);
+    const ByteRanges changed = changed_ranges(file, by_ranges);
+    CHECK(copy_ranges(file, by_ranges, changed) == 0);
+    CHECK(have_same_bytes(file, by_ranges));
+    CHECK(size_of(copy_changes(file, file_with(former), by_pass)) < size_of(changed) + 4096);
+    CHECK(have_same_bytes(file, by_pass));
+  }
+}
+
+TEST_CASE("a file that another open or a mapping has, or that was sealed, is not alone") {
+  const FileDescriptor file = file_with("abc");
+  CHECK(is_alone(file));
+  SharedFile other = reopened(file, O_RDONLY);
+  CHECK_FALSE(is_alone(file));
+  void* const memory = ::mmap(nullptr, 3, PROT_READ, MAP_SHARED, other->number(), 0);
+  REQUIRE(memory != MAP_FAILED);
+  other.reset();
+  CHECK_FALSE(is_alone(file));
+  ::munmap(memory, 3);
+  CHECK(is_alone(file));
+  seal_for_others(file);
+  CHECK_FALSE(is_alone(file));
+  CHECK(::write(reopened(file, O_RDWR)->number(), "d", 1) < 0);
+}
+
+TEST_CASE("a file that is sealed while somebody writes cannot be written any more") {
+  const FileDescriptor file = file_with("abc");
+  const SharedFile writer = reopened(file, O_RDWR);
+  seal_for_others(file);
+  CHECK(::write(writer->number(), "d", 1) < 0);
+}
+
+TEST_CASE("a file on disk is never sealed, nor alone") {
+  const FileDescriptor file = make_file_on_disk("/tmp", 0600);
+  seal_for_others(file);
+  CHECK(is_sealed(file));
+  CHECK_FALSE(is_alone(file));
 }
 
 TEST_CASE("a file on disk has no name left, and becomes another one") {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -231,9 +232,10 @@ TEST_CASE("a CDF file has puts, where they are of use; other files have none") {
   std::string text(reinterpret_cast<const char*>(encoded.data()), encoded.size());
   text.resize(static_cast<std::size_t>(header.variable(0).begin), '\0');
   text += std::string("\0\0\0\1\0\0\0\2\0\0\0\3", 12);
-  write_to(*made.file, text);
+  made.file = file_with(text);
   CHECK(world.examine(made, false).puts == nullptr);
   const auto found = world.examine(made);
+  CHECK(sluice::runtime::is_sealed(*made.file));  // readers map it
   REQUIRE(found.puts != nullptr);
   std::vector<std::int32_t> elements(found.puts->data_bytes / 4);
   std::optional<Outcome> written;
@@ -279,4 +281,73 @@ TEST_CASE("a file takes the place of the one at its path") {
                             world.into(written));
   world.await(written);
   CHECK(written->text.find("none") != std::string::npos);
+}
+
+namespace {
+
+constexpr std::size_t large = std::size_t{2} << 20;
+
+/// Begins the next file with the one before, as programs do that append, and writes the text at its begin.
+FileBytes go_on(World& world, const SharedFile& base, const std::string& text) {
+  FileBytes made = world.begin(world.request(O_RDWR), base);
+  std::optional<Outcome> copied;
+  world.bytes.copy_base(made, world.into(copied));
+  world.await(copied);
+  CHECK(text_of(*made.file) == text_of(*base));
+  const FileDescriptor writer(::open(link_to(*made.file).c_str(), O_WRONLY | O_CLOEXEC));
+  CHECK(::write(writer.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("who goes on in a file again and again gets a former one, and what that lacks") {
+  World world;
+  world.bytes.start(100 * large);
+  SharedFile newest = file_with(std::string(large, 'a'));
+  for (int i = 0; i < 5; ++i) {
+    const FileBytes made = go_on(world, newest, std::string(1000, static_cast<char>('b' + i)));
+    CHECK(world.bytes.copied_bytes() <= large + static_cast<std::size_t>(i) * 4096);
+    CHECK(WrittenBytes::may_be_spare(made));
+    auto found = world.examine(made);
+    CHECK(sluice::runtime::size_of(found.changed) == 4096);
+    newest = made.file;
+    world.bytes.keep_spare(world.request(0).path, made, std::move(found.changed));
+  }
+  // A file that was opened just to look is as its base, and needs nothing the next time.
+  std::optional<FileBytes> same = go_on(world, newest, "");
+  REQUIRE(world.examine(*same).is_unchanged);
+  world.bytes.keep_spare(world.request(0).path, *same, {});
+  same.reset();
+  const std::uint64_t copied = world.bytes.copied_bytes();
+  (void)go_on(world, newest, "");
+  CHECK(world.bytes.copied_bytes() == copied);
+}
+
+TEST_CASE("a snapshot has the bytes of its moment, and only what has changed is copied and compared") {
+  World world;
+  world.bytes.start(100 * large);
+  const SharedFile written = file_with(std::string(large, 'a'));
+  SharedFile former;
+  for (int i = 0; i < 5; ++i) {
+    std::string text = text_of(*written);
+    text[5000] = static_cast<char>('b' + i);
+    if (i == 3) text.resize(large - 10);
+    write_to(*written, text);
+    std::optional<World::Begun> begun;
+    world.bytes.snapshot(world.request(0), written, former, world.into(begun));
+    world.await(begun);
+    CHECK(begun->outcome.text.empty());
+    FileBytes made = begun->bytes;
+    begun.reset();
+    CHECK(text_of(*made.file) == text);
+    made.base = former;
+    former = made.file;
+    if (made.base == nullptr) continue;
+    auto found = world.examine(made);
+    CHECK(sluice::runtime::size_of(found.changed) == 4096);
+    CHECK_FALSE(found.is_unchanged);
+    world.bytes.keep_spare(world.request(0).path, made, std::move(found.changed));
+  }
+  CHECK(world.bytes.copied_bytes() < 3 * large);
 }

@@ -89,3 +89,13 @@ TEST_CASE("a saved file that is cut, or has other numbers, is none") {
     CHECK_FALSE(read_saved_file(files, "other"));
   }
 }
+
+TEST_CASE("the path of a saved file has its number, and its name no more bytes than a name may have") {
+  const SavedFile of_long_name{"/d/" + std::string(250, 'x'), 1, 0};
+  for (const SavedFile& file : {what, of_long_name}) {
+    const std::string path = saved_file_path("/logs", file, 3, 17);
+    CHECK(number_of_saved(path) == 17);
+    CHECK(path.size() < 250);
+  }
+  CHECK(number_of_saved("/logs/other") == 0);
+}

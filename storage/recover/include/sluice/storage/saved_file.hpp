@@ -21,9 +21,13 @@ constexpr std::string_view saved_file_suffix = ".sluice-saved";
 [[nodiscard]] std::string saved_file_path(const std::string& directory, const SavedFile& file,
                                           std::uint32_t matcher, std::uint64_t number);
 
-/// Saves the contents, permissions and times of the file `from`. When it returns, they are on storage; a
-/// process that is killed before leaves nothing by that name. `file.size_bytes` is not used. Throws IoError.
+/// Saves the contents, permissions and times of the file `from`, which others may write meanwhile. When it
+/// returns, they are on storage; a process that is killed before leaves nothing by that name.
+/// `file.size_bytes` is not used. Throws IoError.
 void save_file(FileSystem& system, const std::string& from, const std::string& to, const SavedFile& file);
+
+/// The number of a saved file, of its path; 0 where it has none.
+[[nodiscard]] std::uint64_t number_of_saved(const std::string& path) noexcept;
 
 /// Nothing: the file is not one that was saved, or is damaged. Throws IoError.
 [[nodiscard]] std::optional<SavedFile> read_saved_file(FileSystem& system, const std::string& path);
