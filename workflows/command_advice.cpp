@@ -18,8 +18,15 @@ constexpr std::array<std::string_view, 11> starters{
     "env", "time", "nice", "nohup", "stdbuf", "numactl", "taskset", "setsid", "timeout", "ionice", "exec"};
 constexpr std::array<std::string_view, 5> shells{"sh", "bash", "dash", "zsh", "ksh"};
 /// Commands of a shell that are no programs, or do nothing as one.
-constexpr std::array<std::string_view, 11> builtins{"cd",    "source", ".",    "export", "module", "ulimit",
-                                                    "umask", "alias",  "eval", "exec",   "set"};
+constexpr std::array<std::string_view, 28> builtins{
+    "cd",    "source", ".",     "export", "module", "ulimit", "umask",    "alias",   "eval",  "exec",
+    "set",   "unset",  "trap",  "wait",   "read",   "pushd",  "popd",     "declare", "local", "for",
+    "while", "if",     "until", "case",   "!",      "{",      "function", "[["};
+/// Commands that return at once, while the program runs somewhere else.
+constexpr std::array<std::string_view, 6> submitters{"sbatch", "qsub", "bsub", "msub", "oarsub", "ccc_msub"};
+/// Quotes of text processors.
+constexpr std::array<std::string_view, 6> other_quotes{"\u201c", "\u201d", "\u2018",
+                                                       "\u2019", "\u201e", "\u00ab"};
 
 template <class Names>
 bool contains(const Names& names, std::string_view name) {
@@ -77,6 +84,13 @@ bool is_assignment(std::string_view word) {
   });
 }
 
+std::string other_quote_of(std::string_view word) {
+  for (const std::string_view quote : other_quotes)
+    if (word.starts_with(quote))
+      return "'" + std::string(quote) + "' is no quote here, but a part of the name: write ' or \"";
+  return {};
+}
+
 std::string advice_on_begin(std::span<const std::string> words, bool in_workflow) {
   if (words.empty()) return {};
   const std::string& first = words.front();
@@ -91,6 +105,14 @@ std::string advice_on_begin(std::span<const std::string> words, bool in_workflow
   }
   if (first == "~" || first.starts_with("~/"))
     return "nothing expands the '~' of '" + first + "': write the whole path of the program";
+  if (contains(submitters, file_name(first)))
+    return "'" + first +
+           "' only submits a job, and ends before that runs: write the program itself, and call 'sluice run' "
+           "in the script of a job";
+  if (first.find('\\') != std::string::npos)
+    return "the '\\' of '" + first + "' is a part of the name: write '/' between directories";
+  for (const std::string& word : words)
+    if (std::string problem = other_quote_of(word); !problem.empty()) return problem;
   if (first == "cd" && in_workflow)
     return "'cd' is a command of a shell, and no shell runs the command: write directory: " +
            (words.size() > 1 ? words[1] : std::string("DIR")) +

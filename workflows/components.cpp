@@ -89,14 +89,16 @@ std::map<std::string, std::string> read_environment(ValueReader& reader, const V
   return environment;
 }
 
-/// What a shell or another system would understand; empty: nothing.
-std::string path_problem(const std::string& path) {
-  if (path == "~" || path.starts_with("~/")) return "nothing expands '~': write the whole path";
-  if (const std::string found = variable_in(path); !found.empty())
-    return "nothing expands " + found + ": write the whole path, or one relative to the workflow file";
-  if (path.find('\\') != std::string::npos)
-    return "the names of directories are separated by '/', and not by '\\'";
-  return {};
+/// No shell expands the arguments. A program may do it itself, so that this is no mistake.
+void warn_of_shell_words(ValueReader& reader, const Component& component) {
+  for (const std::string& word : component.command) {
+    const std::size_t begin = word.find('=') + 1;  // of --input=~/x; npos + 1 is 0
+    if (word.compare(begin, 2, "~/") != 0) continue;
+    return reader.findings().warning(component.command_position, "nothing expands the '~' of '" + word +
+                                                                     "' in the command of component '" +
+                                                                     component.name +
+                                                                     "': write the whole path");
+  }
 }
 
 /// Programs may have braces of their own, so that this is no mistake.
@@ -205,6 +207,7 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
   }
   read_starts(reader, *section, component);
   warn_of_job_words(reader, component);
+  warn_of_shell_words(reader, component);
   if (!component.for_each) warn_of_placeholders(reader, component);
   if (component.for_each) return component;
   read_restart_delay(reader, *section, component.failure);
@@ -213,6 +216,15 @@ Component read_component(ValueReader& reader, const NamedValue& named, const std
 }
 
 }  // namespace
+
+std::string path_problem(const std::string& path) {
+  if (path == "~" || path.starts_with("~/")) return "nothing expands '~': write the whole path";
+  if (const std::string found = variable_in(path); !found.empty())
+    return "nothing expands " + found + ": write the whole path, or one relative to the workflow file";
+  if (path.find('\\') != std::string::npos)
+    return "the names of directories are separated by '/', and not by '\\'";
+  return {};
+}
 
 std::vector<Component> read_components(ValueReader& reader, const Value& value,
                                        const std::filesystem::path& base_directory) {

@@ -199,12 +199,16 @@ class RuleReader {
     if (value->is_list()) {
       rule.keep.keeps = true;
       const auto globs = reader_.list(*value, "variables");
+      if (globs->empty())
+        reader_.findings().mistake(value->position,
+                                   value->what + " is empty: name variables, or write false");
       for (const Value& glob : *globs) {
         if (auto text = reader_.text(glob, "a variable's name or a glob"))
           rule.keep.variables.push_back(std::move(*text));
       }
-    } else if (!value->node.IsScalar()) {
-      return reader_.expected(*value, "true, false, or a list of variables");
+    } else if (!value->node.IsScalar() ||
+               (value->node.Scalar() != "true" && value->node.Scalar() != "false")) {
+      return reader_.expected(*value, "true, false, or a list of variables, as in [T, \"wind_*\"]");
     } else {
       rule.keep.keeps = reader_.boolean(*value).value_or(false);
     }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sluice/formats/path_pattern.hpp"
+#include "sluice/workflows/command_advice.hpp"
 
 namespace sluice::workflows {
 namespace {
@@ -239,6 +240,12 @@ std::variant<Glob, GlobProblem> parse_glob(std::string_view pattern) {
   if (pattern.find('\\') != std::string_view::npos)
     return GlobProblem{
         "it contains '\\': write '/' between directories, and [a] or '?' for a special character"};
+  if (std::string problem = other_quote_of(pattern); !problem.empty()) return GlobProblem{std::move(problem)};
+  if (pattern.front() == ' ' || pattern.back() == ' ')
+    return GlobProblem{
+        "it begins or ends with a blank: remove the blank, or write '[ ]' for one in the name"};
+  if (pattern.size() > 2 && pattern[1] == ':' && pattern[2] == '/')
+    return GlobProblem{"it begins with the letter of a drive: write the last parts of the path alone"};
   if (pattern.starts_with("~/"))
     return GlobProblem{
         "nothing expands '~', and a pattern is compared with the last parts of a path: write '" +

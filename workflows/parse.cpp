@@ -41,6 +41,8 @@ void read_hostfile(ValueReader& reader, const Section& section, Workflow& workfl
   const auto text = reader.text(*value, "a file with the names of nodes");
   if (!text) return;
   if (text->empty()) return reader.findings().mistake(value->position, "'hostfile' is empty: name a file");
+  if (const std::string problem = path_problem(*text); !problem.empty())
+    return reader.findings().mistake(value->position, value->what + " is '" + *text + "': " + problem);
   workflow.hostfile = (std::filesystem::absolute(workflow.file).parent_path() / *text).lexically_normal();
   workflow.hostfile_position = value->position;
   if (workflow.launcher.kind != Launcher::Kind::mpirun)
@@ -81,6 +83,8 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
     const auto directory = reader.text(*spill, "a directory, auto or none");
     if (directory) workflow.has_automatic_spill = *directory == "auto";
     if (directory && *directory != "auto" && *directory != "none") {
+      if (const std::string problem = path_problem(*directory); !problem.empty())
+        reader.findings().mistake(spill->position, spill->what + " is '" + *directory + "': " + problem);
       workflow.spill_directory = std::filesystem::absolute(workflow.file).parent_path() / *directory;
       workflow.spill_position = spill->position;
     }

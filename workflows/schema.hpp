@@ -51,6 +51,10 @@ struct ComponentNames {
 [[nodiscard]] std::vector<FileRule> read_file_rules(ValueReader& reader, const Value& value,
                                                     const ComponentNames& components);
 
+/// What is wrong with the path of a directory or a file that only a shell or another system understands;
+/// empty: nothing.
+[[nodiscard]] std::string path_problem(const std::string& path);
+
 /// Whether the text can name a directory and prefix output lines: at most 64 letters, digits, '_', '-' and
 /// '.', beginning with a letter, digit or '_'.
 [[nodiscard]] bool is_name(std::string_view text);

@@ -69,6 +69,8 @@ std::string explain(const YAML::Exception& exception, std::string_view text) {
     return "nothing is called so: put a pattern that begins with '*' in quotes, as in \"*.nc\"";
   if (message == "end of sequence flow not found") return "the list '[' is not closed by ']'";
   if (message == "end of map flow not found") return "the mapping '{' is not closed by '}'";
+  if (message == "end of map not found" || message == "end of sequence not found")
+    return "the line begins at another column than the keys or elements before it: check the indentation";
   return message;
 }
 

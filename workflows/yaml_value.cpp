@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "sluice/formats/near_match.hpp"
+#include "sluice/workflows/key_table.hpp"
 #include "yaml_document.hpp"
 
 namespace sluice::workflows {
@@ -32,6 +33,63 @@ bool has_known_tag(const YAML::Node& node) {
   if (tag.empty() || tag == "?" || tag == "!") return true;
   return tag.starts_with(standard) &&
          std::find(names.begin(), names.end(), tag.substr(standard.size())) != names.end();
+}
+
+/// What the same is called elsewhere, and here.
+constexpr std::array<std::array<std::string_view, 2>, 40> other_words{{
+    {"env", "environment"},
+    {"vars", "environment"},
+    {"variables", "environment"},
+    {"dir", "directory"},
+    {"cwd", "directory"},
+    {"workdir", "directory"},
+    {"wd", "directory"},
+    {"working-directory", "directory"},
+    {"np", "ranks"},
+    {"n", "ranks"},
+    {"ntasks", "ranks"},
+    {"tasks", "ranks"},
+    {"processes", "ranks"},
+    {"procs", "ranks"},
+    {"cores", "ranks"},
+    {"cmd", "command"},
+    {"exec", "command"},
+    {"executable", "command"},
+    {"program", "command"},
+    {"run", "command"},
+    {"args", "command"},
+    {"arguments", "command"},
+    {"options", "launcher-options"},
+    {"mpi-options", "launcher-options"},
+    {"members", "instances"},
+    {"retries", "restarts"},
+    {"after", "start"},
+    {"depends", "start"},
+    {"depends-on", "start"},
+    {"file", "path"},
+    {"filename", "path"},
+    {"pattern", "path"},
+    {"glob", "path"},
+    {"producer", "writer"},
+    {"source", "writer"},
+    {"from", "writer"},
+    {"consumers", "readers"},
+    {"to", "readers"},
+    {"programs", "components"},
+    {"rules", "files"},
+}};
+
+/// "did you mean …" for a key that is not allowed at its place; empty: nothing is near.
+std::string guess_key(const std::string& key, std::span<const std::string> allowed) {
+  for (const auto& [other, own] : other_words)
+    if (key == other && std::ranges::find(allowed, own) != allowed.end())
+      return ": did you mean '" + std::string(own) + "'?";
+  const auto is_key = [&](const Key& known) { return known.name == key; };
+  const auto known = std::ranges::find_if(all_keys(), is_key);
+  if (known == all_keys().end()) return suggestion(key, allowed);
+  constexpr std::array<std::string_view, 5> places{"at the top level", "in 'staging'", "in a component",
+                                                   "in a component with 'for-each'", "in a file rule"};
+  return ": it stands " + std::string(places.at(static_cast<std::size_t>(known->section))) + ".";
 }
 
 }  // namespace
@@ -80,7 +138,7 @@ std::optional<Section> ValueReader::section(const Value& value, std::span<const 
     const std::optional<std::string> key = key_text(entry.first, position, where);
     if (!key) continue;
     if (std::find(allowed.begin(), allowed.end(), *key) == allowed.end()) {
-      const std::string guess = suggestion(*key, allowed);
+      const std::string guess = guess_key(*key, allowed);
       findings_.mistake(position, "unknown key '" + shortened(*key) + "' " + where + guess +
                                       (guess.empty() ? ": allowed are " : " Allowed are ") + join(allowed));
       continue;

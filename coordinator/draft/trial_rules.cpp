@@ -38,7 +38,8 @@ std::string literal(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_character_bytes(text);
     const char c = text.front();
-    if (std::string_view("*?[%{").find(c) != std::string_view::npos) {
+    const bool is_blank_at_end = c == ' ' && (result.empty() || text.size() == 1);
+    if (is_blank_at_end || std::string_view("*?[%{").find(c) != std::string_view::npos) {
       result += std::string{'[', c, ']'};
     } else {
       const bool is_unusual = length == 0 || c == ']' || c == '\\' || (c >= 0 && c < ' ') || c == '\x7f';

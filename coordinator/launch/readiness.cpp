@@ -139,6 +139,12 @@ std::vector<Mistake> find_obstacles(const Workflow& workflow, const Environment&
   }
   if (std::string problem = spill_problem(workflow); !problem.empty())
     obstacles.push_back({workflow.spill_position, std::move(problem)});
+  std::error_code error;
+  if (!workflow.hostfile.empty() && !std::filesystem::is_regular_file(workflow.hostfile, error))
+    obstacles.push_back(
+        {workflow.hostfile_position, "the host file '" + workflow.hostfile.string() +
+                                         "' does not exist, or is no file: write one with the "
+                                         "names of nodes, or leave 'hostfile' out"});
   if (std::string problem = memory_problem(workflow); !problem.empty())
     obstacles.push_back({workflow.components.front().position, std::move(problem)});
   for (Mistake& mistake : find_launcher_problems(workflow, environment))

@@ -135,7 +135,8 @@ Inspection inspect_program(const std::filesystem::path& path, const Environment&
     inspect_script(start.substr(0, start.find('\n')), result);
   } else if (start.find('\0') != std::string::npos || start.empty()) {
     result.kind = "unknown";
-    result.mistakes.emplace_back("it is neither a program for this machine nor a script");
+    result.mistakes.emplace_back(start.empty() ? "the file is empty: copy or build the program again"
+                                               : "it is neither a program for this machine nor a script");
   } else {
     result.kind = "a script without #!";
     result.notes.emplace_back("the script has no first line with #!, so /bin/sh runs it");

@@ -12,6 +12,8 @@ namespace sluice::workflows {
 /// Why the first words of a command start no program, and what to write; empty: they may. `in_workflow`: keys
 /// of a component can do what a shell would.
 [[nodiscard]] std::string advice_on_begin(std::span<const std::string> words, bool in_workflow);
+/// What is wrong with a word that begins with a quote of text processors; empty: it does not.
+[[nodiscard]] std::string other_quote_of(std::string_view word);
 /// What to write in place of a text that only a shell understands; empty: nothing better is known than a
 /// shell.
 [[nodiscard]] std::string advice_on_shell_text(std::string_view text);
