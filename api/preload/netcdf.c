@@ -2,6 +2,8 @@
    datasets that are not coupled, the program's own netCDF is called, which nothing here is linked with. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +21,36 @@ typedef int (*finder)(const struct sluice_netcdf_call*);
    functions, so such calls come here again: they go on to the same library. */
 static __thread void* library_in_use;
 
+enum { path_size = 4096 };
+
+/* For dl_iterate_phdr: copies the path of the object that *wanted[0] others come before to wanted[1]. */
+static int copy_path(struct dl_phdr_info* object, size_t size, void* wanted) {
+  void** const index_and_path = wanted;
+  (void)size;
+  if ((*(int*)index_and_path[0])-- > 0) return 0;
+  snprintf(index_and_path[1], path_size, "%s", object->dlpi_name);
+  return 1;
+}
+
+/* The first object of the process, in the order of loading, that has the function, or that is linked with
+   what has it. */
+static function function_of_any(const char* name, const void* own) {
+  char path[path_size];
+  for (int index = 0;; ++index) {
+    int left = index;
+    void* wanted[2] = {&left, path};
+    if (dl_iterate_phdr(copy_path, wanted) == 0) return NULL;
+    void* const handle = path[0] == '\0' ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    function const found = handle == NULL ? NULL : (function)dlsym(handle, name);
+    if (handle != NULL) dlclose(handle);
+    if (found != NULL && (const void*)found != own) return found;
+  }
+}
+
 /* The function of that name that the calling code would have without this library: in what the caller is
-   linked with, which need not be visible to others (an extension of an interpreter); else in what comes next.
-   Sets *library to where the other functions are, or to NULL. */
+   linked with, which need not be visible to others (an extension of an interpreter); else in what comes next;
+   else anywhere, because an interpreter's code that calls functions by their addresses is linked with
+   nothing. Sets *library to where the other functions are, or to NULL. */
 static function function_of_caller(const void* caller, const char* name, const void* own, void** library) {
   Dl_info place;
   *library = library_in_use;
@@ -32,7 +61,8 @@ static function function_of_caller(const void* caller, const char* name, const v
     if (found != NULL && (const void*)found != own) return found;
   }
   *library = NULL;
-  function const next = (function)dlsym(RTLD_NEXT, name);
+  function next = (function)dlsym(RTLD_NEXT, name);
+  if (next == NULL) next = function_of_any(name, own);
   if (next != NULL && dladdr((const void*)next, &place) != 0)
     *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   return next;
