@@ -12,6 +12,7 @@
 #include "last_error.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::api {
 
@@ -239,6 +240,7 @@ int MemoryDriver::put_one(const formats::Header& header, const Access& access, s
     status = formats::convert_put(type, place.data, access.memory, access.buffer, access.elements,
                                   fill.data(), is_unsigned);
   }
+  storage::expect_no_cut(0);
   StepBurstLog* const disk = writing_->disk.get();
   const std::int64_t entry =
       disk != nullptr ? disk->commit(header, access, {sequence, log.offset_in_segment(place)}) : 0;
@@ -299,6 +301,7 @@ void MemoryDriver::get(const formats::Header& header, const formats::Layout& /*l
   if (bytes >= least_told_bytes) told.emplace(*session_, step_, false);
   try {
     reader_.get(header, accesses, counters_);
+    storage::expect_no_cut(0);
   } catch (...) {
     failure = std::current_exception();
   }

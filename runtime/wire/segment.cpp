@@ -13,6 +13,7 @@
 #include "segment_file.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/segment_pool.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::runtime {
 
@@ -45,8 +46,7 @@ Status status_of(int error_number) noexcept {
 
 /// Whether a file that is not sealed against shrinking keeps its size. A spill file has no seals. It has no
 /// name and belongs to this user: only processes that have received its descriptor, or that run as this user,
-/// could truncate it. A log has a name: every process that may write to it is trusted not to truncate it
-/// while it is in use. `seals`: -1 where a file can have none.
+/// could truncate it. A log has a name. Both are guarded. `seals`: -1 where a file can have none.
 bool is_left_alone(int seals, const struct stat& facts, bool may_have_name) noexcept {
   const bool is_sealable = seals >= 0 && (seals & F_SEAL_SEAL) == 0;  // a memory file without seals
   const bool is_nameless = facts.st_nlink == 0 || may_have_name;
@@ -103,9 +103,12 @@ MappedWindow::MappedWindow(const FileDescriptor& file, std::uint64_t offset_byte
       ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), static_cast<off_t>(offset_bytes));
   if (address == MAP_FAILED) fail_segment("map " + std::to_string(bytes) + " bytes of");
   bytes_ = {static_cast<std::byte*>(address), static_cast<std::size_t>(bytes)};
+  const int seals = ::fcntl(file.number(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) storage::guard_from_cuts(bytes_);
 }
 
 MappedWindow::~MappedWindow() {
+  storage::unguard(bytes_);
   ::munmap(bytes_.data(), bytes_.size());
 }
 

@@ -174,6 +174,7 @@ void PosixFile::give_back(const FileRange& range) noexcept {
 }
 
 void PosixFile::unmap() noexcept {
+  unguard(mapped_);
   if (!mapped_.empty()) ::munmap(mapped_.data(), mapped_.size());
   mapped_ = {};
 }
@@ -193,7 +194,9 @@ std::span<std::byte> PosixFile::map(std::int64_t size_bytes) {
   if (::posix_fallocate(descriptor_.number(), 0, size_bytes) != 0) return {};
   const auto size = static_cast<std::size_t>(size_bytes);
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.number(), 0);
-  if (begin != MAP_FAILED) mapped_ = {static_cast<std::byte*>(begin), size};
+  if (begin == MAP_FAILED) return {};
+  mapped_ = {static_cast<std::byte*>(begin), size};
+  guard_from_cuts(mapped_);
   return mapped_;
 }
 

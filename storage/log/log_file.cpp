@@ -2,10 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::storage {
 namespace {
+
+/// Another program has cut the file, and what was written is gone.
+void expect_whole(std::span<const std::byte> memory, const File& file) {
+  if (memory.empty() || !is_cut(memory.data())) return;
+  throw IoError(NC_EIO, EIO, file.path(), "go on in (another program has cut it)");
+}
 
 /// Space that is reserved at once. To reserve and map it costs some hundred times as much as a write, and at
 /// the end it is given back.
@@ -41,6 +51,7 @@ void LogFile::write(std::int64_t offset_bytes, std::span<const std::byte> bytes)
   const std::int64_t end = offset_bytes + std::ssize(bytes);
   if (has_room(end)) {
     std::memcpy(memory_.data() + offset_bytes, bytes.data(), bytes.size());
+    expect_whole(memory_, *file_);
   } else {
     file_->write(offset_bytes, bytes);
   }
@@ -51,6 +62,7 @@ void LogFile::write_number(std::int64_t offset_bytes, std::int64_t value) {
   if (!has_room(offset_bytes + 8)) return file_->write(offset_bytes, std::as_bytes(std::span(&value, 1)));
   auto& place = *reinterpret_cast<std::int64_t*>(memory_.data() + offset_bytes);
   std::atomic_ref(place).store(value, std::memory_order_release);
+  expect_whole(memory_, *file_);
 }
 
 void LogFile::cut(std::int64_t size_bytes) {
@@ -63,6 +75,7 @@ void LogFile::cut(std::int64_t size_bytes) {
 }
 
 void LogFile::sync() {
+  expect_whole(memory_, *file_);
   file_->sync();
 }
 

@@ -8,6 +8,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/cut_guard.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/gathered_writes.hpp"
 #include "sluice/storage/header_file.hpp"
@@ -308,10 +309,12 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
     (void)file->set_mark({});
   }
   const KeptFile kept = file_of(task, source);
+  const std::uint64_t before = storage::cuts();
   const std::int64_t bytes =
       FileDrain(*file, kept, source,
                 {options, watcher, FileDrain::Extent::whole, false, task.order.drained_records})
           .run();
+  storage::expect_no_cut(before);
   file->sync();
   file->write(formats::record_count_offset,
               formats::encode_record_count(kept.header.version, kept.header.record_count));
@@ -356,7 +359,9 @@ std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, con
   const std::string path = "/proc/self/fd/" + std::to_string(task.image->number());
   const auto file = system.open(path, storage::OpenMode::update);
   const KeptFile kept = file_of(task, source);
+  const std::uint64_t before = storage::cuts();
   (void)FileDrain(*file, kept, source, {options, watcher}).run();  // gaps are not written
+  storage::expect_no_cut(before);
   file->close();
   return static_cast<std::uint64_t>(kept.size_bytes());
 }
@@ -365,7 +370,9 @@ std::uint64_t drain_part(storage::FileSystem& system, const DrainTask& task, con
                          const DrainOptions& options) {
   StepSource source(*task.view, {task.segments, task.tables, task.order.part == 0});
   const auto file = system.open(task.partial, storage::OpenMode::update);
+  const std::uint64_t before = storage::cuts();
   const auto bytes = write_partial(*file, task, source, watcher, options);
+  storage::expect_no_cut(before);
   file->close();
   return static_cast<std::uint64_t>(bytes);
 }
@@ -379,9 +386,11 @@ std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, con
     if (can_append(system, task, added, file_of(task, added)))
       return static_cast<std::uint64_t>(append_records(system, task, added, watcher, options));
   }
+  const std::uint64_t before = storage::cuts();
   StepSource source(*task.view, {task.segments, task.tables});
   storage::PartialFile partial(system, task.order.path);
   const std::int64_t bytes = write_partial(partial.file(), task, source, watcher, options);
+  storage::expect_no_cut(before);
   mark_drained(partial.file(), task);
   partial.publish();
   return static_cast<std::uint64_t>(bytes);

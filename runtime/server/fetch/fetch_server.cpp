@@ -10,6 +10,7 @@
 #include "held_requests.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/replay/packer.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::runtime {
 
@@ -63,6 +64,7 @@ struct FetchServer::Sending {
   ScanPointer scan;  ///< null for a published step
   std::deque<Run> runs;
   std::set<std::uint32_t> writers;  ///< the logs that have the parts
+  bool has_logs = false;            ///< which others may cut, so they are not sent from where they are
   Outcome outcome;
   bool is_over = false;  ///< the asker does not need it any more
   bool is_started = false;
@@ -111,12 +113,13 @@ std::vector<matcher::SegmentId> FetchServer::Sending::segments() const {
 /// Provides as much data as fits in `buffer`.
 PeerLink::Data FetchServer::Sending::next(FetchServer& server, Run& run, std::span<std::byte> buffer) {
   HeldLogs logs(server.memory_, *view, scan.get());
+  const std::uint64_t before = storage::cuts();
   const auto end_part = [&run] {
     const std::uint64_t bytes = run.parts.front().bytes();
     run.gap_bytes = aligned_inbound(bytes) - bytes;
     run.parts.pop_front();
   };
-  if (run.gap_bytes == 0 && buffer.size() >= least_unpacked_bytes) {
+  if (run.gap_bytes == 0 && buffer.size() >= least_unpacked_bytes && !has_logs) {
     const std::span<const std::byte> bytes = run.parts.front().pass(logs, buffer.size());
     if (run.parts.front().is_done()) end_part();
     if (!bytes.empty()) return {bytes, server.host_.keep_mapped(logs.segment()), false};
@@ -133,6 +136,7 @@ PeerLink::Data FetchServer::Sending::next(FetchServer& server, Run& run, std::sp
     used += packed;
     if (run.parts.front().is_done()) end_part();
   }
+  storage::expect_no_cut(before);
   return {buffer, nullptr, false};
 }
 
@@ -172,7 +176,9 @@ void FetchServer::answer(std::uint32_t to, const Fetch& request) {
 /// Maps the logs while they are open.
 void FetchServer::open_logs(const SendingPointer& sending) {
   if (sending->outcome.is_failure()) return start(sending);
-  host_.open(sending->segments(), [this, sending](std::span<const matcher::SegmentId> part, bool is_last) {
+  std::vector<matcher::SegmentId> logs = sending->segments();
+  sending->has_logs = !logs.empty();
+  host_.open(std::move(logs), [this, sending](std::span<const matcher::SegmentId> part, bool is_last) {
     try {
       for (const matcher::SegmentId segment : part) (void)memory_.contents(segment);
     } catch (const Error& error) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::runtime {
 
@@ -83,9 +84,11 @@ void MemoryReads::answer(std::uint32_t to, const ReadMemory& request) {
 
 MemoryRead MemoryReads::read(const ReadMemory& request) {
   MemoryRead read;
+  const std::uint64_t before = storage::cuts();
   for (const MemoryRange& range : request.ranges) append(memory_.contents(range.segment), range, read.bytes);
   for (const matcher::SegmentId table : request.tables)
     read.tables.push_back(used_part(memory_.contents(table)));
+  storage::expect_no_cut(before);
   return read;
 }
 

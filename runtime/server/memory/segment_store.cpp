@@ -14,6 +14,7 @@
 #include "sluice/runtime/control_block.hpp"
 #include "sluice/runtime/rules.hpp"
 #include "sluice/runtime/spill_file.hpp"
+#include "sluice/storage/cut_guard.hpp"
 
 namespace sluice::runtime {
 
@@ -233,7 +234,10 @@ void SegmentStore::remove_logs(std::function<void()> done) {
 std::span<const std::byte> SegmentStore::contents(matcher::SegmentId segment) {
   (void)mapped(segment);
   const std::shared_ptr<Mapping>& mapping = at(segment).mapping;
-  return mapping == nullptr ? std::span<const std::byte>() : mapping->bytes();
+  if (mapping == nullptr) return {};
+  if (!mapping->bytes().empty() && storage::is_cut(mapping->bytes().data()))
+    throw Error(NC_EIO, "the file of segment " + std::to_string(segment) + " was cut by another program");
+  return mapping->bytes();
 }
 
 void SegmentStore::mark_gone(matcher::SegmentId control, std::uint32_t rank) noexcept {

@@ -160,29 +160,26 @@ void WrittenBytes::make_on_disk(SharedFile base, std::uint32_t permissions, Begu
 }
 
 void WrittenBytes::adopt(const OpenFile& request, Begun then) {
-  struct Adopted {
-    FileDescriptor file;
-    int trouble = 0;
-    bool is_written = false;  ///< and the kernel tells it
-  };
-  const auto adopted = std::make_shared<Adopted>();  // shared by the two functions
+  const auto file = std::make_shared<FileDescriptor>();  // shared by the two functions, as what follows
+  const auto trouble = std::make_shared<int>(0);
+  const auto is_written = std::make_shared<bool>(false);  // and the kernel tells it
   worker_.submit(
-      [adopted, path = request.path] {
-        adopted->file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-        if (!adopted->file || ::unlink(path.c_str()) != 0) {
-          adopted->trouble = errno;
+      [file, trouble, is_written, path = request.path] {
+        *file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+        if (!*file || ::unlink(path.c_str()) != 0) {
+          *trouble = errno;
           return;
         }
-        adopted->is_written = is_open_for_writing(adopted->file);
+        *is_written = is_open_for_writing(*file);
       },
-      [this, adopted, request, then = std::move(then)] {
-        if (adopted->trouble != 0) {
-          return then({}, outcome_of(IoError(status_of_error_number(adopted->trouble), adopted->trouble,
-                                             request.path, "open")));
+      [this, file, trouble, is_written, request, then = std::move(then)] {
+        if (*trouble != 0) {
+          return then({},
+                      outcome_of(IoError(status_of_error_number(*trouble), *trouble, request.path, "open")));
         }
-        if (!adopted->is_written) return make(request, shared(std::move(adopted->file)), then);
+        if (!*is_written) return make(request, file, then);
         FileBytes bytes;
-        bytes.file = shared(std::move(adopted->file));
+        bytes.file = file;
         bytes.is_on_disk = bytes.is_adopted = true;
         then(std::move(bytes), {});
       });
