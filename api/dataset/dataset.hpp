@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "driver.hpp"
 #include "mpi_handles.hpp"
@@ -43,6 +44,7 @@ struct Dataset {
 
   formats::Header header;
   formats::Layout layout;
+  std::vector<std::byte> netcdf4_file;  ///< of a step that was written so: formats/netcdf4.hpp
   std::unique_ptr<Driver> driver;
 
   bool is_writable = false;

@@ -16,6 +16,7 @@
 #include "hints.hpp"
 #include "open_driver.hpp"
 #include "ordinary_file.hpp"
+#include "sluice/formats/netcdf4.hpp"
 #include "sluice/runtime/rules.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
@@ -196,11 +197,24 @@ void Opening::agree_on_arguments(const ModeAndHints& mine, Status other_mode) {
   dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
 }
 
+/// The attribute that makes the dataset one of netCDF-4 is none of the program's.
+std::vector<std::byte> take_netcdf4_file(formats::Attributes& attributes) {
+  std::vector<std::byte> bytes;
+  for (const auto name : {formats::netcdf4_library_attribute, formats::netcdf4_file_attribute}) {
+    const int id = attributes.find(name);
+    if (id < 0) continue;
+    bytes = std::move(attributes[id].values);
+    attributes.remove(id);
+  }
+  return bytes;
+}
+
 int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
   auto& dataset = *opening.dataset;
   const std::lock_guard lock(dataset.mutex);
   dataset.driver = std::move(opened.driver);
   dataset.header = std::move(opened.header);
+  dataset.netcdf4_file = take_netcdf4_file(dataset.header.attributes);
   dataset.layout = opened.layout;
   dataset.hints = std::move(opened.hints);
   dataset.stream_number = opened.stream_number;

@@ -12,11 +12,12 @@ void add_data_calls(DispatchTable& table) noexcept;
 void add_inquiries(DispatchTable& table) noexcept;
 
 /// The length of a dimension, with the number of records. Returns a status.
-int length_of(const CarriedDataset& dataset, int dimid, std::size_t* length);
+int length_of(const CarriedGroup& group, int dimid, std::size_t* length);
 
-/// The dataset of an id that the table's functions are called with; there always is one.
-[[nodiscard]] inline CarriedDataset& carried(int ncid) noexcept {
-  return *find_carried(ncid);
+/// The group of an id that the table's functions are called with; there always is one.
+[[nodiscard]] inline CarriedGroup carried(int ncid) noexcept {
+  CarriedDataset& dataset = *find_carried(ncid);
+  return {dataset, (dataset.shadow & ~group_bits) | (ncid & group_bits)};
 }
 
 }  // namespace sluice::api::netcdf

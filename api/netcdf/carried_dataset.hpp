@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "described_dataset.hpp"
 #include "dispatch_table.hpp"
 #include "program_library.hpp"
 
@@ -23,8 +24,10 @@ struct CarriedDataset {
   int shadow = -1;   ///< id at the program's netCDF
   int coupled = -1;  ///< id at api/dataset
   bool in_define_mode = false;
-  bool has_placed_variables = false;   ///< it has left define mode with variables
-  std::vector<std::byte> header = {};  ///< a reader's shadow is opened from these bytes
+  int status_of_close = 0;                           ///< a close that has failed: netCDF keeps the id
+  bool has_placed_variables = false;                 ///< it has left define mode with variables
+  std::vector<std::byte> header = {};                ///< a reader's shadow is opened from these bytes
+  std::unique_ptr<DescribedDataset> described = {};  ///< of a netCDF-4 dataset
 
   /// Bytes that the shadow has between its header and where data would begin, so that definitions may follow.
   /// CDF-1 has little space before its variables have to begin.
@@ -39,7 +42,19 @@ struct CarriedDataset {
   }
 };
 
-/// The dataset of an id that the program's netCDF has given out; null: it is not carried.
+/// A group of a carried dataset: what the functions of the table are called for.
+struct CarriedGroup {
+  CarriedDataset& dataset;
+  int shadow;  ///< id at the program's netCDF
+
+  template <class... Parameters>
+  int ask(const char* name, Parameters... parameters) const noexcept {
+    return dataset.library.call<int, Parameters...>(name, shadow, parameters...);
+  }
+  CarriedDataset* operator->() const noexcept { return &dataset; }
+};
+
+/// The dataset of an id that the program's netCDF has given out, of any group; null: it is not carried.
 [[nodiscard]] CarriedDataset* find_carried(int ncid) noexcept;
 /// Keeps the dataset until remove_carried().
 void add_carried(int ncid, std::unique_ptr<CarriedDataset> dataset);

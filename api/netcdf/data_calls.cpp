@@ -39,20 +39,15 @@ struct DataCall {
   nc_type memory;
 };
 
-/// A list of numbers as PnetCDF has them; null stays null.
-class Offsets {
- public:
-  template <class Number>
-  Offsets(const Number* numbers, int dimensions) : is_null_(numbers == nullptr) {
-    for (int i = 0; !is_null_ && i < dimensions; ++i) values_.push_back(static_cast<MPI_Offset>(numbers[i]));
-    values_.push_back(0);  // so that the list of a scalar is no null pointer
-  }
-  [[nodiscard]] const MPI_Offset* get() const noexcept { return is_null_ ? nullptr : values_.data(); }
-
- private:
-  bool is_null_;
-  std::vector<MPI_Offset> values_;
-};
+/// A list of numbers as PnetCDF has them, and one more, so that the list of a scalar is no null pointer.
+/// Empty for null.
+template <class Number>
+std::vector<MPI_Offset> offsets_of(const Number* numbers, int dimensions) {
+  if (numbers == nullptr) return {};
+  std::vector<MPI_Offset> offsets(numbers, numbers + dimensions);
+  offsets.push_back(0);
+  return offsets;
+}
 
 Shape shape_of(const DataCall& call) noexcept {
   if (call.imap != nullptr) return Shape::varm;
@@ -65,9 +60,9 @@ struct VariableFacts {
   nc_type external = 0;
 };
 
-int find_variable(const CarriedDataset& dataset, int varid, VariableFacts& facts) {
-  return dataset.ask("nc_inq_var", varid, static_cast<char*>(nullptr), &facts.external, &facts.dimensions,
-                     static_cast<int*>(nullptr), static_cast<int*>(nullptr));
+int find_variable(const CarriedGroup& group, int varid, VariableFacts& facts) {
+  return group.ask("nc_inq_var", varid, static_cast<char*>(nullptr), &facts.external, &facts.dimensions,
+                   static_cast<int*>(nullptr), static_cast<int*>(nullptr));
 }
 
 bool is_empty(const DataCall& call, const VariableFacts& facts) {
@@ -75,40 +70,27 @@ bool is_empty(const DataCall& call, const VariableFacts& facts) {
   return call.count != nullptr && std::find(call.count, end, 0U) != end;
 }
 
-/// One dimension of a selection.
-struct Extent {
-  std::size_t start, count, length;
-  bool is_start_checked;  ///< not of records of a dataset that is written: there, the end is
-};
-
-/// Extents in the order of dimensions. Those that a put makes longer are left out.
-std::vector<Extent> extents_of(const CarriedDataset& dataset, Verb verb, const DataCall& call,
-                               int dimensions) {
-  std::vector<int> dimids(static_cast<std::size_t>(dimensions) + 1);
-  int growing = -1;
-  (void)dataset.ask("nc_inq_vardimid", call.varid, dimids.data());
-  (void)dataset.ask("nc_inq_unlimdim", &growing);
-  std::vector<Extent> extents;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
-    const bool is_records = dimids[i] == growing;
-    if (is_records && verb == Verb::put) continue;
-    Extent extent{call.start[i], call.count[i], 0, !is_records || !dataset.is_writable};
-    (void)length_of(dataset, dimids[i], &extent.length);
-    extents.push_back(extent);
-  }
-  return extents;
-}
-
-/// The selection of a block: netCDF first looks at all starts, and then at all ends.
-int status_of_block(const CarriedDataset& dataset, Verb verb, const DataCall& call,
-                    const VariableFacts& facts) {
+/// The selection of a block: netCDF first looks at all starts, and then at all ends. A put makes the growing
+/// dimension longer; in a dataset that is written, the start there is looked at with the end.
+int status_of_block(const CarriedGroup& group, Verb verb, const DataCall& call, const VariableFacts& facts) {
   if (call.start == nullptr || call.count == nullptr) return 0;
-  const auto extents = extents_of(dataset, verb, call, facts.dimensions);
-  for (const Extent& extent : extents)
-    if (extent.is_start_checked && extent.start > extent.length) return no_place;
-  for (const Extent& extent : extents) {
-    if (extent.is_start_checked && extent.start == extent.length && extent.count > 0) return no_place;
-    if (extent.start > extent.length || extent.count > extent.length - extent.start) return too_long;
+  const auto dimensions = static_cast<std::size_t>(facts.dimensions);
+  std::vector<int> dimids(dimensions + 1);
+  std::vector<std::size_t> lengths(dimensions);
+  int growing = -1;
+  (void)group.ask("nc_inq_vardimid", call.varid, dimids.data());
+  (void)group.ask("nc_inq_unlimdim", &growing);
+  const auto is_free = [&](std::size_t i) { return dimids[i] == growing && verb == Verb::put; };
+  const auto is_start_checked = [&](std::size_t i) { return dimids[i] != growing || !group->is_writable; };
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    if (is_free(i)) continue;
+    (void)length_of(group, dimids[i], &lengths[i]);
+    if (is_start_checked(i) && call.start[i] > lengths[i]) return no_place;
+  }
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    if (is_free(i)) continue;
+    if (is_start_checked(i) && call.start[i] == lengths[i] && call.count[i] > 0) return no_place;
+    if (call.start[i] > lengths[i] || call.count[i] > lengths[i] - call.start[i]) return too_long;
   }
   return 0;
 }
@@ -129,9 +111,9 @@ bool is_convertible(const DataCall& call, const VariableFacts& facts) {
 }
 
 /// What netCDF refuses, in its order, before it looks at the selection. Empty: go on.
-std::optional<int> find_status(const CarriedDataset& dataset, Verb verb, const DataCall& call,
+std::optional<int> find_status(const CarriedGroup& group, Verb verb, const DataCall& call,
                                VariableFacts& facts) {
-  int of_variable = find_variable(dataset, call.varid, facts);
+  int of_variable = find_variable(group, call.varid, facts);
   const bool is_block = call.stride == nullptr && call.imap == nullptr;
   if (of_variable == no_variable && call.varid == global && is_block) of_variable = no_data_of_global;
   if (!is_block) {
@@ -140,47 +122,129 @@ std::optional<int> find_status(const CarriedDataset& dataset, Verb verb, const D
     const bool is_one_call = verb == Verb::put && call.imap == nullptr && is_dense(call, facts);
     if (!is_one_call && is_empty(call, facts)) return 0;  // netCDF makes one call for each block: none here
   }
-  if (verb == Verb::put && !dataset.is_writable) return read_only;
-  if (dataset.in_define_mode) return defining;
+  if (verb == Verb::put && !group->is_writable) return read_only;
+  if (group->in_define_mode) return defining;
   if (of_variable != 0) return of_variable;
   if (!is_convertible(call, facts)) return no_conversion;
   if (!datatype_of(type_in_memory(call, facts))) return bad_type;
-  const int of_block = is_block ? status_of_block(dataset, verb, call, facts) : 0;
+  const int of_block = is_block ? status_of_block(group, verb, call, facts) : 0;
   return of_block != 0 ? std::optional(of_block) : std::nullopt;
 }
 
-/// A put of a block without elements makes records, too, as many as it would with elements.
-int raise_records(const CarriedDataset& dataset, const DataCall& call, const VariableFacts& facts) {
-  if (call.stride != nullptr || call.imap != nullptr || !is_empty(call, facts)) return 0;
+/// What netCDF-4 refuses, in the order of its functions. Empty: go on.
+std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb, const DataCall& call,
+                                            const VariableFacts& facts) {
+  constexpr int bad_stride = -58, hdf_error = -101;
+  if (!datatype_of(type_in_memory(call, facts))) return bad_type;
+  if (call.start == nullptr || call.count == nullptr) return std::nullopt;  // there always are both
+  const auto dimensions = static_cast<std::size_t>(facts.dimensions);
+  for (std::size_t i = 0; call.stride != nullptr && i < dimensions; ++i)
+    if (call.stride[i] <= 0) return bad_stride;
+  const bool has_elements = !is_empty(call, facts);
+  std::vector<int> dimids(dimensions + 1);
+  (void)group.ask("nc_inq_vardimid", call.varid, dimids.data());
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    if (verb == Verb::put && dimids[i] == group->described->record_dimension()) continue;
+    std::size_t length = 0;
+    if (const int status = length_of(group, dimids[i], &length); status != 0) return status;
+    const std::size_t steps = call.count[i] == 0 ? 0 : call.count[i] - 1;
+    const std::size_t stride = call.stride == nullptr ? 1 : static_cast<std::size_t>(call.stride[i]);
+    if (call.start[i] > length || (call.start[i] == length && call.count[i] > 0)) return no_place;
+    const bool is_end_checked = verb == Verb::put ? has_elements : call.count[i] > 0;
+    if (is_end_checked && steps > (length - 1 - call.start[i]) / stride) return too_long;
+  }
+  if (verb == Verb::put && !group->is_writable) return hdf_error;
+  return has_elements ? std::nullopt : std::optional(0);
+}
+
+/// The records of a coupled dataset are at least so many. A status.
+int raise_records_to(const CarriedGroup& group, std::size_t records) {
   return guard([&] {
-    const DatasetUse use(dataset.coupled);
-    if (!use->header.is_record_variable(call.varid)) return 0;
-    const auto records = static_cast<std::int64_t>(call.start[0] + call.count[0]);
-    if (records > use->header.record_count) raise_record_count(*use, records, Mode::collective);
+    const DatasetUse use(group->coupled);
+    const auto count = static_cast<std::int64_t>(records);
+    if (count > use->header.record_count) raise_record_count(*use, count, Mode::collective);
     return 0;
   });
 }
 
-int move(int ncid, Verb verb, const DataCall& asked, void* values) {
-  const CarriedDataset& dataset = carried(ncid);
-  VariableFacts facts;
-  if (const auto status = find_status(dataset, verb, asked, facts)) return *status;
-  const Offsets start(asked.start, facts.dimensions), count(asked.count, facts.dimensions);
-  const Offsets stride(asked.stride, facts.dimensions), imap(asked.imap, facts.dimensions);
+/// A put of a block without elements makes records, too, as many as it would with elements.
+int raise_records(const CarriedGroup& group, const DataCall& call, const VariableFacts& facts) {
+  if (call.stride != nullptr || call.imap != nullptr || !is_empty(call, facts)) return 0;
+  bool has_records = false;
+  const int status = guard([&] {
+    has_records = DatasetUse(group->coupled)->header.is_record_variable(call.varid);
+    return 0;
+  });
+  return status == 0 && has_records ? raise_records_to(group, call.start[0] + call.count[0]) : status;
+}
+
+/// A call for a variable whose values are in the shadow.
+int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
+  const bool puts = verb == Verb::put;
+  const auto ask = [&](const char* put, const char* get, auto... more) {
+    const std::string function = variant_of(puts ? put : get, call.memory);
+    return puts ? group.ask(function.c_str(), call.varid, call.start, call.count, more...,
+                            static_cast<const void*>(values))
+                : group.ask(function.c_str(), call.varid, call.start, call.count, more..., values);
+  };
+  int status = puts || !group->is_writable ? 0 : group->described->lengthen_shadow();
+  if (status != 0) return status;
+  if (call.imap != nullptr)
+    status = ask("nc_put_varm", "nc_get_varm", call.stride, call.imap);
+  else if (call.stride != nullptr)
+    status = ask("nc_put_vars", "nc_get_vars", call.stride);
+  else
+    status = ask("nc_put_vara", "nc_get_vara");
+  const int records = group->described->record_dimension();
+  if (status != 0 || !puts || records < 0) return status;
+  std::size_t length = 0;
+  status = group.ask("nc_inq_dimlen", records, &length);
+  return status != 0 ? status : raise_records_to(group, length);
+}
+
+/// Puts or gets values of the variable that the coupled dataset knows by that id.
+int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked, const VariableFacts& facts,
+                    int varid, void* values) {
+  const auto start = offsets_of(asked.start, facts.dimensions);
+  const auto count = offsets_of(asked.count, facts.dimensions);
+  const auto stride = offsets_of(asked.stride, facts.dimensions);
+  const auto imap = offsets_of(asked.imap, facts.dimensions);
   AccessCall call;
   call.verb = verb;
   call.shape = shape_of(asked);
   call.is_collective = true;
-  call.ncid = dataset.coupled;
-  call.varid = asked.varid;
-  call.start = start.get();
-  call.count = count.get();
-  call.stride = stride.get();
-  call.imap = imap.get();
+  call.ncid = group->coupled;
+  call.varid = varid;
+  call.start = asked.start == nullptr ? nullptr : start.data();
+  call.count = asked.count == nullptr ? nullptr : count.data();
+  call.stride = asked.stride == nullptr ? nullptr : stride.data();
+  call.imap = asked.imap == nullptr ? nullptr : imap.data();
   call.buffer = values;
   call.buffer_type = *datatype_of(type_in_memory(asked, facts));
-  const int moved = access(call);
-  return moved != 0 || verb == Verb::get ? moved : raise_records(dataset, asked, facts);
+  return access(call);
+}
+
+int move_described(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
+  VariableFacts facts;
+  if (const int status = find_variable(group, call.varid, facts); status != 0) return status;
+  const bool is_atomic = facts.external < type::string && type_in_memory(call, facts) < type::string;
+  if (is_atomic && !is_convertible(call, facts)) return no_conversion;
+  if (group->in_define_mode && (group->mode & mode::classic_model) != 0) return defining;
+  if (group->is_writable)
+    if (const int status = group->described->describe(); status != 0) return status;
+  const int coupled = group->described->find(group.shadow & group_bits, call.varid);
+  if (coupled == DescribedDataset::in_shadow) return move_in_shadow(group, verb, call, values);
+  if (const auto status = find_status_of_described(group, verb, call, facts)) return *status;
+  return move_in_coupled(group, verb, call, facts, coupled, values);
+}
+
+int move(int ncid, Verb verb, const DataCall& call, void* values) {
+  const CarriedGroup group = carried(ncid);
+  if (group->described) return move_described(group, verb, call, values);
+  VariableFacts facts;
+  if (const auto status = find_status(group, verb, call, facts)) return *status;
+  const int moved = move_in_coupled(group, verb, call, facts, call.varid, values);
+  return moved != 0 || verb == Verb::get ? moved : raise_records(group, call, facts);
 }
 
 int put(int ncid, const DataCall& call, const void* values) {

@@ -3,9 +3,9 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 
 #include "carried_calls.hpp"
+#include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
 #include "sluice/formats/types.hpp"
@@ -21,16 +21,18 @@ int worse(int first, int second) noexcept {
   return first != 0 ? first : second;
 }
 
-/// What the shadow has taken is also done to the coupled dataset.
+/// What the shadow has taken is also done to the coupled dataset: at once, or when a netCDF-4 dataset is
+/// described.
 template <class Call>
-int also(int status_of_shadow, const Call& call) {
-  return status_of_shadow != 0 ? status_of_shadow : guard(call);
+int also(const CarriedGroup& group, int status_of_shadow, const Call& call) {
+  if (group->described) group->described->note_change();  // also a call that failed may begin define mode
+  return status_of_shadow != 0 || group->described ? status_of_shadow : guard(call);
 }
 
 int redef(int ncid) {
-  CarriedDataset& dataset = carried(ncid);
-  const int status = also(dataset.ask("nc_redef"), [&] { return ncmpi::redef(dataset.coupled); });
-  if (status == 0) dataset.in_define_mode = true;
+  const CarriedGroup group = carried(ncid);
+  const int status = also(group, group.ask("nc_redef"), [&] { return ncmpi::redef(group->coupled); });
+  if (status == 0) group->in_define_mode = true;
   return status;
 }
 
@@ -47,51 +49,80 @@ int end_definitions_of_shadow(const CarriedDataset& dataset) {
 }
 
 int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_minfree, std::size_t r_align) {
-  CarriedDataset& dataset = carried(ncid);
-  if (!dataset.in_define_mode) return dataset.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
+  const CarriedGroup group = carried(ncid);
+  if (group->described || !group->in_define_mode) {
+    const int status = group.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
+    if (status != 0) return status;
+    group->in_define_mode = false;
+    return group->described ? group->described->describe() : 0;
+  }
   const auto aligned = [](std::size_t bytes) {
     return static_cast<MPI_Offset>(std::max(bytes, least_alignment));
   };
-  int status =
-      also(end_definitions_of_shadow(dataset), [&] {  // images and kept files are laid out as netCDF's
-        return ncmpi::enddef_aligned(dataset.coupled, static_cast<MPI_Offset>(h_minfree), aligned(v_align),
-                                     static_cast<MPI_Offset>(v_minfree), aligned(r_align));
-      });
+  int status = also(group, end_definitions_of_shadow(group.dataset),
+                    [&] {  // images and kept files are laid out as netCDF's
+                      return ncmpi::enddef_aligned(group->coupled, static_cast<MPI_Offset>(h_minfree),
+                                                   aligned(v_align), static_cast<MPI_Offset>(v_minfree),
+                                                   aligned(r_align));
+                    });
   if (status != 0) return status;
-  dataset.in_define_mode = false;
+  group->in_define_mode = false;
   int variables = 0;
-  status = dataset.ask("nc_inq_nvars", &variables);
-  dataset.has_placed_variables = variables > 0;
+  status = group.ask("nc_inq_nvars", &variables);
+  group->has_placed_variables = variables > 0;
   return status;
 }
 
 int sync(int ncid) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_sync"), [&] { return ncmpi::sync(dataset.coupled); });
+  const CarriedGroup group = carried(ncid);
+  int status = group.ask("nc_sync");
+  if (status == 0 && group->described && group->is_writable) {
+    status = group->described->describe_wholly();
+    if (status == 0) status = group->described->add_bytes();
+  }
+  return status != 0 ? status : guard([&] { return ncmpi::sync(group->coupled); });
 }
 
-/// Nothing of a shadow is kept, so it needs no fill values at the end.
+/// Nothing of a classic shadow is kept, so it needs no fill values at the end.
 int end_shadow(const CarriedDataset& dataset) {
-  return dataset.is_writable ? dataset.ask("nc_abort") : dataset.ask("nc_close");
+  return dataset.is_writable && !dataset.described ? dataset.ask("nc_abort") : dataset.ask("nc_close");
+}
+
+/// The coupled dataset gets the shadow as it is when it has been closed. If that fails, there is no step.
+int close_described(const CarriedDataset& dataset) {
+  const int coupled = dataset.coupled;
+  if (!dataset.is_writable) return worse(end_shadow(dataset), guard([&] { return ncmpi::close(coupled); }));
+  int status = dataset.described->describe_wholly();
+  status = worse(status, end_shadow(dataset));
+  if (status == 0) status = dataset.described->add_bytes();
+  return worse(status, guard([&] { return status == 0 ? ncmpi::close(coupled) : ncmpi::abort(coupled); }));
+}
+
+int close_classic(int ncid, const CarriedDataset& dataset) {
+  const int status = dataset.in_define_mode ? enddef(ncid, 0, 4, 0, 4) : 0;
+  const int of_coupled = guard([&] { return ncmpi::close(dataset.coupled); });
+  return worse(worse(status, of_coupled), end_shadow(dataset));
 }
 
 int close(int ncid, void*) {
-  CarriedDataset& dataset = carried(ncid);
-  int status = dataset.in_define_mode ? enddef(ncid, 0, 4, 0, 4) : 0;
-  const int coupled = dataset.coupled;
-  status = worse(status, guard([&] { return ncmpi::close(coupled); }));
-  status = worse(status, end_shadow(dataset));
-  remove_carried(ncid);
+  CarriedDataset& dataset = carried(ncid).dataset;
+  if (dataset.status_of_close != 0) return dataset.status_of_close;
+  dataset.status_of_close = dataset.described ? close_described(dataset) : close_classic(ncid, dataset);
+  const int status = dataset.status_of_close;
+  if (status == 0) remove_carried(ncid);
   return status;
 }
 
 int abort(int ncid) {
-  CarriedDataset& dataset = carried(ncid);
+  CarriedDataset& dataset = carried(ncid).dataset;
   const int coupled = dataset.coupled;
+  if (dataset.status_of_close != 0) return dataset.status_of_close;
+  if (dataset.described && !DatasetUse(coupled)->in_define_mode) return close(ncid, nullptr);
   const int status = guard([&] { return ncmpi::abort(coupled); });
-  const int of_shadow = end_shadow(dataset);
-  remove_carried(ncid);
-  return worse(status, of_shadow);
+  dataset.status_of_close = worse(status, end_shadow(dataset));
+  const int worst = dataset.status_of_close;
+  if (worst == 0) remove_carried(ncid);
+  return worst;
 }
 
 int set_fill(int ncid, int mode, int* old_mode) {
@@ -99,75 +130,60 @@ int set_fill(int ncid, int mode, int* old_mode) {
 }
 
 int def_dim(int ncid, const char* name, std::size_t length, int* id) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_def_dim", name, length, id), [&] {
-    return ncmpi::def_dim(dataset.coupled, name, static_cast<MPI_Offset>(length), nullptr);
-  });
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_def_dim", name, length, id),
+              [&] { return ncmpi::def_dim(group->coupled, name, static_cast<MPI_Offset>(length), nullptr); });
 }
 
 int rename_dim(int ncid, int id, const char* name) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_rename_dim", id, name),
-              [&] { return ncmpi::rename_dim(dataset.coupled, id, name); });
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_rename_dim", id, name),
+              [&] { return ncmpi::rename_dim(group->coupled, id, name); });
 }
 
 int def_var(int ncid, const char* name, nc_type type, int dimensions, const int* dimids, int* id) {
-  CarriedDataset& dataset = carried(ncid);
+  const CarriedGroup group = carried(ncid);
   int coupled_id = 0;
-  return also(dataset.ask("nc_def_var", name, type, dimensions, dimids, id),
-              [&] { return ncmpi::def_var(dataset.coupled, name, type, dimensions, dimids, &coupled_id); });
+  return also(group, group.ask("nc_def_var", name, type, dimensions, dimids, id),
+              [&] { return ncmpi::def_var(group->coupled, name, type, dimensions, dimids, &coupled_id); });
 }
 
 int rename_var(int ncid, int id, const char* name) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_rename_var", id, name),
-              [&] { return ncmpi::rename_var(dataset.coupled, id, name); });
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_rename_var", id, name),
+              [&] { return ncmpi::rename_var(group->coupled, id, name); });
 }
 
 int def_var_fill(int ncid, int id, int is_off, const void* value) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_def_var_fill", id, is_off, value),
-              [&] { return ncmpi::def_var_fill(dataset.coupled, id, is_off, value); });
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_def_var_fill", id, is_off, value),
+              [&] { return ncmpi::def_var_fill(group->coupled, id, is_off, value); });
 }
 
 int rename_att(int ncid, int varid, const char* name, const char* other) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_rename_att", varid, name, other),
-              [&] { return ncmpi::rename_att(dataset.coupled, varid, name, other); });
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_rename_att", varid, name, other),
+              [&] { return ncmpi::rename_att(group->coupled, varid, name, other); });
 }
 
 int del_att(int ncid, int varid, const char* name) {
-  CarriedDataset& dataset = carried(ncid);
-  return also(dataset.ask("nc_del_att", varid, name),
-              [&] { return ncmpi::del_att(dataset.coupled, varid, name); });
-}
-
-/// The names of netCDF's functions for values of a type in memory; by the type's number.
-constexpr std::array<const char*, 13> put_functions{
-    "nc_put_att",          "nc_put_att_schar",     "nc_put_att_text",  "nc_put_att_short",  "nc_put_att_int",
-    "nc_put_att_float",    "nc_put_att_double",    "nc_put_att_uchar", "nc_put_att_ushort", "nc_put_att_uint",
-    "nc_put_att_longlong", "nc_put_att_ulonglong", "nc_put_att_string"};
-constexpr std::array<const char*, 13> get_functions{
-    "nc_get_att",          "nc_get_att_schar",     "nc_get_att_text",  "nc_get_att_short",  "nc_get_att_int",
-    "nc_get_att_float",    "nc_get_att_double",    "nc_get_att_uchar", "nc_get_att_ushort", "nc_get_att_uint",
-    "nc_get_att_longlong", "nc_get_att_ulonglong", "nc_get_att_string"};
-
-bool has_function(nc_type memory) noexcept {
-  return memory > type::own && memory <= type::string;
+  const CarriedGroup group = carried(ncid);
+  return also(group, group.ask("nc_del_att", varid, name),
+              [&] { return ncmpi::del_att(group->coupled, varid, name); });
 }
 
 /// Copies the attribute as the shadow has stored it.
-int copy_attribute(const CarriedDataset& dataset, int varid, const char* name) {
+int copy_attribute(const CarriedGroup& group, int varid, const char* name) {
   nc_type external = 0;
   std::size_t count = 0;
-  int status = dataset.ask("nc_inq_att", varid, name, &external, &count);
+  int status = group.ask("nc_inq_att", varid, name, &external, &count);
   if (status != 0) return status;
   return guard([&] {
     const auto bytes = count * formats::size_of(static_cast<formats::Type>(external));
     std::vector<std::byte> values(bytes + 1);
-    status = dataset.ask("nc_get_att", varid, name, static_cast<void*>(values.data()));
+    status = group.ask("nc_get_att", varid, name, static_cast<void*>(values.data()));
     if (status != 0) return status;
-    return ncmpi::put_att(dataset.coupled, varid, name, external, static_cast<MPI_Offset>(count),
+    return ncmpi::put_att(group->coupled, varid, name, external, static_cast<MPI_Offset>(count),
                           values.data());
   });
 }
@@ -175,21 +191,20 @@ int copy_attribute(const CarriedDataset& dataset, int varid, const char* name) {
 int put_att(int ncid, int varid, const char* name, nc_type external, std::size_t count, const void* values,
             nc_type memory) {
   constexpr int out_of_range = -60;  // NC_ERANGE: the attribute is there
-  const CarriedDataset& dataset = carried(ncid);
-  const char* const function =
-      has_function(memory) ? put_functions[static_cast<std::size_t>(memory)] : "nc_put_att";
+  const CarriedGroup group = carried(ncid);
+  const std::string variant = variant_of("nc_put_att", memory);
+  const char* const function = variant.c_str();
   const bool has_type = memory != type::text && memory != type::string;
   // A put of text or strings says no external type: netCDF compares it before the call comes here.
-  const int status = has_type ? dataset.ask(function, varid, name, external, count, values)
-                              : dataset.ask(function, varid, name, count, values);
+  const int status = has_type ? group.ask(function, varid, name, external, count, values)
+                              : group.ask(function, varid, name, count, values);
   if (status != 0 && status != out_of_range) return status;
-  return worse(copy_attribute(dataset, varid, name), status);
+  return worse(also(group, 0, [&] { return copy_attribute(group, varid, name); }), status);
 }
 
 int get_att(int ncid, int varid, const char* name, void* values, nc_type memory) {
-  const CarriedDataset& dataset = carried(ncid);
-  return dataset.ask(has_function(memory) ? get_functions[static_cast<std::size_t>(memory)] : "nc_get_att",
-                     varid, name, values);
+  const CarriedGroup group = carried(ncid);
+  return group.ask(variant_of("nc_get_att", memory).c_str(), varid, name, values);
 }
 
 }  // namespace

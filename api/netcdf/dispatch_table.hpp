@@ -10,9 +10,12 @@ using nc_type = int;
 /// Flags of nc_create and nc_open.
 namespace mode {
 inline constexpr int write = 0x0001, noclobber = 0x0004, diskless = 0x0008, mmap = 0x0010, data64 = 0x0020,
-                     user_format_0 = 0x0040, user_format_1 = 0x0080, offset64 = 0x0200, netcdf4 = 0x1000,
-                     parallel = 0x2000, in_memory = 0x8000;
+                     user_format_0 = 0x0040, user_format_1 = 0x0080, classic_model = 0x0100,
+                     offset64 = 0x0200, netcdf4 = 0x1000, parallel = 0x2000, in_memory = 0x8000;
 }  // namespace mode
+
+/// The lower half of an id of netCDF's is a group of the dataset, the upper one the dataset.
+inline constexpr int group_bits = 0xffff;
 
 inline constexpr int global = -1, fill = 0, no_fill = 0x100;
 

@@ -63,7 +63,20 @@ int make_writable_shadow(CarriedDataset& dataset) {
   return status;
 }
 
+int make_described_shadow(CarriedDataset& dataset) {
+  if (dataset.is_created) return dataset.described->create_shadow(dataset.mode, &dataset.shadow);
+  constexpr int netcdf4_classic = 4;  // NC_FORMAT_NETCDF4_CLASSIC
+  const bool writes = dataset.is_writable;
+  const int status =
+      dataset.described->open_shadow(dataset.header, writes ? mode::write : 0, &dataset.shadow);
+  int format = 0;
+  if (status == 0 && dataset.ask("nc_inq_format", &format) == 0 && format == netcdf4_classic)
+    dataset.mode |= mode::classic_model;
+  return status;
+}
+
 int make_shadow(CarriedDataset& dataset) {
+  if (dataset.described) return make_described_shadow(dataset);
   if (dataset.is_created) {
     const int flags = (dataset.mode & (mode::offset64 | mode::data64)) | mode::diskless;
     return dataset.library.call("nc_create", shadow_name, flags, &dataset.shadow);
@@ -175,22 +188,31 @@ bool is_cdf_step(const runtime::ClientEnvironment& environment, const runtime::R
   }
 }
 
-/// Whether the call is about a dataset of the classic model that goes by hyperslabs.
+/// Nothing makes a netCDF-4 file of a step yet, so what leaves files on disk goes by bytes.
+bool may_have_format(int whole_mode, const runtime::ClientRule& rule) {
+  if ((whole_mode & mode::netcdf4) == 0) return true;
+  return (whole_mode & (mode::offset64 | mode::data64)) == 0 && !rule.is_drained &&
+         rule.through == matcher::Through::memory;
+}
+
+/// Whether the call is about a dataset that goes by hyperslabs.
 bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
-  constexpr int by_bytes = mode::netcdf4 | mode::diskless | mode::mmap | mode::in_memory | mode::parallel |
+  constexpr int by_bytes = mode::diskless | mode::mmap | mode::in_memory | mode::parallel |
                            mode::user_format_0 | mode::user_format_1;
   if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return false;
   const auto environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return false;
   const auto match = runtime::find_rule(environment, call.path);
   if (!match || !match->rule.has_hyperslabs || !is_in_memory(*match)) return false;
-  if (call.kind == sluice_netcdf_create) return match->rule.writes;
+  if (call.kind == sluice_netcdf_create)
+    return match->rule.writes && may_have_format(whole_mode, match->rule);
   if ((whole_mode & mode::write) != 0) return match->rule.writes && is_cdf_step(environment, *match);
   return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
 }
 
 int open_coupled(const sluice_netcdf_call& call, int whole_mode, int* coupled) {
-  const int flags = whole_mode & (mode::noclobber | mode::offset64 | mode::data64);
+  int flags = whole_mode & (mode::noclobber | mode::offset64 | mode::data64);
+  if ((whole_mode & mode::netcdf4) != 0) flags |= mode::data64;
   return guard([&] {
     return call.kind == sluice_netcdf_create
                ? ncmpi::create(MPI_COMM_SELF, call.path, flags, MPI_INFO_NULL, coupled)
@@ -201,6 +223,7 @@ int open_coupled(const sluice_netcdf_call& call, int whole_mode, int* coupled) {
 /// What the header of an opened dataset says.
 void describe_opened(CarriedDataset& dataset) {
   const DatasetUse use(dataset.coupled);
+  dataset.header = std::exchange(use->netcdf4_file, {});
   if (use->header.version == formats::Version::cdf2) dataset.mode |= mode::offset64;
   if (use->header.version == formats::Version::cdf5) dataset.mode |= mode::data64;
   dataset.has_placed_variables = use->header.variable_count() > 0;
@@ -263,7 +286,15 @@ int find_by_path(const sluice_netcdf_call& call) {
   dataset->is_writable = creates || (mode & mode::write) != 0;
   dataset->coupled = coupled;
   if (!creates) describe_opened(*dataset);
+  if (creates ? (mode & mode::netcdf4) != 0 : !dataset->header.empty())
+    dataset->described = std::make_unique<DescribedDataset>(library, coupled);
   return hand_over(call, flag, std::move(dataset));
+}
+
+int tell_shadow(const sluice_netcdf_call& call) {
+  if (find_carried(*call.ncid) == nullptr) return sluice_netcdf_is_ordinary;
+  *call.ncid = carried(*call.ncid).shadow;
+  return 0;
 }
 
 int tell_path(const sluice_netcdf_call& call) {
@@ -277,7 +308,10 @@ int tell_path(const sluice_netcdf_call& call) {
 }  // namespace
 
 int find_dataset_of_program(const sluice_netcdf_call& call) noexcept {
-  return guard([&] { return call.kind == sluice_netcdf_path ? tell_path(call) : find_by_path(call); });
+  return guard([&] {
+    if (call.kind == sluice_netcdf_path) return tell_path(call);
+    return call.kind == sluice_netcdf_shadow ? tell_shadow(call) : find_by_path(call);
+  });
 }
 
 }  // namespace sluice::api::netcdf

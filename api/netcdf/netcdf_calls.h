@@ -8,18 +8,23 @@
 extern "C" {
 #endif
 
-enum sluice_netcdf_kind { sluice_netcdf_create, sluice_netcdf_open, sluice_netcdf_path };
+enum sluice_netcdf_kind {
+  sluice_netcdf_create,
+  sluice_netcdf_open,
+  sluice_netcdf_path,
+  sluice_netcdf_shadow
+};
 
 /* No status of netCDF: the call is none of a coupled dataset, and goes on to the program's netCDF. */
 enum { sluice_netcdf_is_ordinary = 0x7fff0000 };
 
-/* One call of nc_create, nc_open or nc_inq_path. */
+/* One call of nc_create, nc_open or nc_inq_path; or of a function that needs the shadow's id. */
 struct sluice_netcdf_call {
   enum sluice_netcdf_kind kind;
   void* library; /* a handle by which dlsym() finds the functions of the program's netCDF */
   const char* path;
   int mode;
-  int* ncid;      /* create and open: the result; path: the argument */
+  int* ncid;      /* create and open: the result; path: the argument; shadow: both */
   size_t* length; /* path: the results; both may be null */
   char* text;
 };

@@ -1,9 +1,12 @@
 #pragma once
 #include <dlfcn.h>
 
+#include <array>
 #include <cstddef>
+#include <string>
 
 #include "dispatch_table.hpp"
+#include "sluice/formats/error.hpp"
 
 namespace sluice::api::netcdf {
 
@@ -27,9 +30,29 @@ class ProgramLibrary {
     return function == nullptr ? not_in_this_version : function(parameters...);
   }
 
+  /// The same. Throws Error for a status that is not 0.
+  template <class... Parameters>
+  void ask(const char* name, Parameters... parameters) const {
+    const int status = call(name, parameters...);
+    if (status == 0) return;
+    auto* const text = find<const char*(int)>("nc_strerror");
+    throw Error(static_cast<Status>(status), "the program's netCDF refuses " + std::string(name) + ": " +
+                                                 (text == nullptr ? "" : text(status)));
+  }
+
  private:
   static constexpr int not_in_this_version = -111;
   void* handle_;
 };
+
+/// The name of the variant of a function of netCDF for values of a type in memory; for types that are not
+/// numbers, text or strings, the function itself.
+[[nodiscard]] inline std::string variant_of(const char* function, nc_type memory) {
+  constexpr std::array<const char*, 13> suffixes{"",          "_schar",     "_text",  "_short",  "_int",
+                                                 "_float",    "_double",    "_uchar", "_ushort", "_uint",
+                                                 "_longlong", "_ulonglong", "_string"};
+  const bool has_own = memory > type::own && memory <= type::string;
+  return std::string(function) + (has_own ? suffixes[static_cast<std::size_t>(memory)] : "");
+}
 
 }  // namespace sluice::api::netcdf

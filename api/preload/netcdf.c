@@ -166,3 +166,31 @@ SLUICE_EXPORT int nc_inq_path(int ncid, size_t* length, char* path) {
   if (status != sluice_netcdf_is_ordinary) return status;
   return real == NULL ? is_not_there : real(ncid, length, path);
 }
+
+/* These functions look at netCDF's own records of types, not at the format's: they get the shadow. */
+static int id_of_shadow(void* library, int ncid) {
+  const finder find = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
+  struct sluice_netcdf_call call = {sluice_netcdf_shadow, library, NULL, 0, &ncid, NULL, NULL};
+  if (find != NULL) (void)find(&call);
+  return ncid;
+}
+
+#define SLUICE_OF_SHADOW(name, ...) \
+  SLUICE_FIND_REAL(name);           \
+  return real == NULL ? is_not_there : real(id_of_shadow(library, ncid), __VA_ARGS__)
+
+SLUICE_EXPORT int nc_reclaim_data(int ncid, int type, void* values, size_t count) {
+  SLUICE_OF_SHADOW(nc_reclaim_data, type, values, count);
+}
+
+SLUICE_EXPORT int nc_reclaim_data_all(int ncid, int type, void* values, size_t count) {
+  SLUICE_OF_SHADOW(nc_reclaim_data_all, type, values, count);
+}
+
+SLUICE_EXPORT int nc_copy_data(int ncid, int type, const void* values, size_t count, void* copy) {
+  SLUICE_OF_SHADOW(nc_copy_data, type, values, count, copy);
+}
+
+SLUICE_EXPORT int nc_copy_data_all(int ncid, int type, const void* values, size_t count, void** copy) {
+  SLUICE_OF_SHADOW(nc_copy_data_all, type, values, count, copy);
+}

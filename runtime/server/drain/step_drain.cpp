@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kept_file.hpp"
+#include "netcdf4_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
@@ -363,6 +364,7 @@ std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, con
   (void)FileDrain(*file, kept, source, {options, watcher}).run();  // gaps are not written
   storage::expect_no_cut(before);
   file->close();
+  if (is_netcdf4(*task.view)) return become_netcdf4_file(*task.image, [&] { watcher({}); });
   return static_cast<std::uint64_t>(kept.size_bytes());
 }
 

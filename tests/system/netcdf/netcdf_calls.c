@@ -1,5 +1,6 @@
 /* netcdf_calls write|append|read PATH SEED: many calls of netCDF-C in a random order, right and wrong ones,
-   with what each returned and gave. The same lines are expected on disk and in a run. */
+   with what each returned and gave. The same lines are expected on disk and in a run. write4, append4, read4:
+   as netCDF-4, in groups. */
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@ static unsigned below(unsigned limit) {
   return (unsigned)(state >> 33) % limit;
 }
 
-static int id;
+static int id;   /* the dataset, or a group of it */
+static int root; /* the dataset */
+static int is_netcdf4;
 
 static void tell(const char* what, int status) {
   printf("%s: %d\n", what, status);
@@ -43,6 +46,27 @@ static int counts(int* dimensions, int* attributes) {
   return variables;
 }
 
+/* The length of a new dimension. Where several dimensions grow, netCDF 4.9.0 gives garbage for what nobody
+ * has put. */
+static size_t any_length(void) {
+  int growing = -1;
+  if (!is_netcdf4) return below(4) == 0 ? NC_UNLIMITED : below(5);
+  nc_inq_unlimdim(root, &growing);
+  return below(4) == 0 && growing < 0 && id == root ? NC_UNLIMITED : 1 + below(4);
+}
+
+/* In netCDF-4 the growing dimension is the first one, for the same reason. */
+static int any_dimensions(int* dimids, int dimensions) {
+  const int rank = (int)below(4);
+  int growing = -1;
+  if (is_netcdf4) nc_inq_unlimdim(root, &growing);
+  for (int i = 0; i < rank; ++i) {
+    dimids[i] = any_id(dimensions);
+    if (i > 0 && dimids[i] == growing && growing >= 0) return i;
+  }
+  return rank;
+}
+
 /* In data mode without attributes: netCDF 4.9.0 lets them grow into data. */
 static void define(int is_data5, int is_data_mode) {
   int dimensions = 0, variables = counts(&dimensions, NULL), given = -7, dimids[3];
@@ -50,12 +74,11 @@ static void define(int is_data5, int is_data_mode) {
   const int varid = below(3) == 0 ? NC_GLOBAL : any_id(variables);
   switch (is_data_mode ? below(2) * 6 + below(2) : below(8)) {
     case 0:
-      tell("def_dim", nc_def_dim(id, any_name('d'), below(4) == 0 ? NC_UNLIMITED : below(5), &given));
+      tell("def_dim", nc_def_dim(id, any_name('d'), any_length(), &given));
       break;
     case 1:
     case 2: {
-      const int rank = (int)below(4);
-      for (int i = 0; i < rank; ++i) dimids[i] = any_id(dimensions);
+      const int rank = any_dimensions(dimids, dimensions);
       tell("def_var", nc_def_var(id, any_name('v'), any_type(is_data5), rank, dimids, &given));
       break;
     }
@@ -71,7 +94,8 @@ static void define(int is_data5, int is_data_mode) {
     case 5:
       tell("put_att", nc_put_att(id, varid, any_name('a'), any_type(is_data5), 1, values));
       break;
-    case 6:
+    case 6: /* netCDF 4.9.0 cannot close some netCDF-4 files with new names */
+      if (is_netcdf4) break;
       tell("rename", below(2) == 0   ? nc_rename_dim(id, any_id(dimensions), any_name('d'))
                      : below(2) == 0 ? nc_rename_var(id, any_id(variables), any_name('v'))
                                      : nc_rename_att(id, varid, any_name('a'), any_name('a')));
@@ -226,9 +250,16 @@ static void describe(void) {
   }
 }
 
+static void choose_group(void) {
+  int group = root;
+  tell("def_grp", nc_def_grp(id, any_name('g'), &group));
+  id = below(2) == 0 ? root : group;
+}
+
 static void change_file(int is_data5) {
   int old = -1;
   for (int round = 0; round < 3; ++round) {
+    if (is_netcdf4) choose_group();
     for (unsigned i = 0, calls = 10 + below(40); i < calls; ++i)
       below(8) == 0 ? move((int)below(2)) : define(is_data5, 0);
     if (below(5) == 0) tell("set_fill", nc_set_fill(id, below(2) == 0 ? NC_FILL : NC_NOFILL, &old));
@@ -243,24 +274,27 @@ static void change_file(int is_data5) {
     describe();
     tell("redef", nc_redef(id));
   }
-  tell("close", nc_close(id));
-  tell("close", nc_close(id));
+  tell("close", nc_close(root));
+  tell("close", nc_close(root));
 }
 
 static void write_file(const char* path) {
-  const int format = (int)below(3);
-  const int flags[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
+  const int format = (int)below(3) + 3 * is_netcdf4;
+  const int flags[] = {0,          NC_64BIT_OFFSET, NC_64BIT_DATA, NC_NETCDF4 | NC_CLASSIC_MODEL,
+                       NC_NETCDF4, NC_NETCDF4};
   tell("create", nc_create(path, flags[format], &id));
-  change_file(format == 2);
+  root = id;
+  change_file(format >= 2);
 }
 
 static void append_to_file(const char* path) {
   tell("open", nc_open(path, NC_WRITE, &id));
+  root = id;
   describe();
   for (unsigned i = 0; i < 20; ++i) move(below(3) != 0);
   tell("sync", nc_sync(id));
   tell("redef", nc_redef(id));
-  change_file(0);
+  change_file(is_netcdf4);
 }
 
 static void read_file(const char* path) {
@@ -270,21 +304,26 @@ static void read_file(const char* path) {
   tell("inq_path", nc_inq_path(id, &length, own));
   printf("  %s, %zu\n", own, length);
   describe();
-  for (unsigned i = 0; i < 60; ++i) move(below(20) == 0);
+  root = id;
+  for (unsigned i = 0; i < 60; ++i) {
+    if (i % 20 == 19 && nc_inq_ncid(root, any_name('g'), &id) != 0) id = root;
+    move(below(20) == 0);
+  }
   for (unsigned i = 0; i < 10; ++i) define(0, 0);
   tell("redef", nc_redef(id));
   tell("enddef", nc_enddef(id));
   tell("sync", nc_sync(id));
   describe();
-  tell("close", nc_close(id));
+  tell("close", nc_close(root));
 }
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[3], NULL, 10) * 7919 + 17;
   below(2);
-  if (strcmp(argv[1], "write") == 0) write_file(argv[2]);
-  if (strcmp(argv[1], "append") == 0) append_to_file(argv[2]);
-  if (strcmp(argv[1], "read") == 0) read_file(argv[2]);
+  is_netcdf4 = strchr(argv[1], '4') != NULL;
+  if (strncmp(argv[1], "write", 5) == 0) write_file(argv[2]);
+  if (strncmp(argv[1], "append", 6) == 0) append_to_file(argv[2]);
+  if (strncmp(argv[1], "read", 4) == 0) read_file(argv[2]);
   return 0;
 }

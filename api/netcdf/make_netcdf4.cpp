@@ -1,0 +1,173 @@
+// sluice-netcdf4 FILE < DATASET: writes the netCDF-4 file of a step. DATASET is the step as a file of the
+// classic model; it has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp). A program of
+// its own, because the matcher has no netCDF, and has to outlive an error in one.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program_library.hpp"
+#include "sluice/formats/cdf.hpp"
+#include "sluice/formats/convert.hpp"
+#include "sluice/formats/error.hpp"
+#include "sluice/formats/layout.hpp"
+#include "sluice/formats/netcdf4.hpp"
+
+namespace sluice::api::netcdf {
+namespace {
+
+/// Most bytes that are put at once, if several rows of a variable fit in.
+constexpr std::size_t most_bytes_at_once = std::size_t{16} << 20;
+
+std::span<const std::byte> map_input() {
+  struct stat facts {};
+  if (::fstat(STDIN_FILENO, &facts) != 0 || facts.st_size == 0)
+    throw Error(NC_EFILE, "no dataset on standard input");
+  const auto bytes = static_cast<std::size_t>(facts.st_size);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, STDIN_FILENO, 0);
+  if (mapped == MAP_FAILED) throw Error(NC_ENOMEM, "the dataset on standard input cannot be mapped");
+  return {static_cast<const std::byte*>(mapped), bytes};
+}
+
+std::span<const std::byte> attribute(const formats::Header& header, std::string_view name) {
+  const int id = header.attributes.find(name);
+  if (id < 0) throw Error(NC_ENOTNC4, "the dataset was not written as a netCDF-4 file");
+  return header.attributes[id].values;
+}
+
+void write_file(const char* path, std::span<const std::byte> bytes) {
+  const int file = ::open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (file < 0) throw Error(NC_EFILE, std::string(path) + " cannot be opened");
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (written <= 0) throw Error(NC_EIO, std::string(path) + " cannot be written");
+    done += static_cast<std::size_t>(written);
+  }
+  (void)::close(file);
+}
+
+/// The library that made the definitions; where this machine has none of that path, the system's.
+ProgramLibrary load_library(std::span<const std::byte> path) {
+  const std::string asked(reinterpret_cast<const char*>(path.data()), path.size());
+  for (const char* const name : {asked.c_str(), "libnetcdf.so.19", "libnetcdf.so"}) {
+    void* const handle = *name == '\0' ? nullptr : ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return ProgramLibrary(handle);
+  }
+  throw Error(NC_ENOTBUILT, "the netCDF library " + asked + " cannot be loaded");
+}
+
+/// Some rows of a variable, with values as a program has them in memory.
+struct Rows {
+  int group = 0;
+  int variable = 0;
+  std::size_t element_bytes = 1;
+  std::size_t pitch = 0;  ///< 0: the rows lie side by side
+  std::vector<std::size_t> start, count;
+  std::vector<std::byte> values;
+
+  void reverse() {  // the dataset is big-endian
+    formats::copy_ordered(values.data(), values.data(), element_bytes,
+                          static_cast<std::int64_t>(values.size() / element_bytes), formats::ByteOrder::big);
+  }
+};
+
+/// `name`: with all groups.
+Rows find_rows(const ProgramLibrary& library, int file, const std::string& name,
+               const std::vector<std::int64_t>& shape) {
+  Rows rows;
+  rows.group = file;
+  const std::size_t slash = name.rfind('/');
+  if (slash != std::string::npos)
+    library.ask("nc_inq_grp_full_ncid", file, ("/" + name.substr(0, slash)).c_str(), &rows.group);
+  library.ask("nc_inq_varid", rows.group, name.c_str() + (slash == std::string::npos ? 0 : slash + 1),
+              &rows.variable);
+  rows.start.resize(shape.size() + 1);
+  rows.count.assign(shape.begin(), shape.end());
+  rows.count.push_back(1);
+  return rows;
+}
+
+/// netCDF 4.9 puts values to a variable of the other byte order, in a file that it has opened, as they are:
+/// what it gives back tells.
+void put(const ProgramLibrary& library, Rows& rows) {
+  const auto* const start = static_cast<const std::size_t*>(rows.start.data());
+  const auto* const count = static_cast<const std::size_t*>(rows.count.data());
+  const auto* const values = static_cast<const void*>(rows.values.data());
+  library.ask("nc_put_vara", rows.group, rows.variable, start, count, values);
+  int order = 0;
+  library.ask("nc_inq_var_endian", rows.group, rows.variable, &order);
+  constexpr int other_order = formats::native_byte_order == formats::ByteOrder::little ? 2 : 1;
+  if (order != other_order) return;
+  std::vector<std::byte> back(rows.values.size());
+  library.ask("nc_get_vara", rows.group, rows.variable, start, count, static_cast<void*>(back.data()));
+  if (back == rows.values) return;
+  rows.reverse();
+  library.ask("nc_put_vara", rows.group, rows.variable, start, count, values);
+}
+
+/// Puts the values of the variable, whose rows are `rows.pitch` bytes from each other in the dataset.
+void put(const ProgramLibrary& library, Rows& rows, const formats::Variable& variable,
+         std::span<const std::byte> dataset) {
+  if (std::ranges::find(rows.count, 0U) != rows.count.end()) return;
+  rows.element_bytes = formats::size_of(variable.type);
+  std::size_t row_bytes = rows.element_bytes;
+  for (std::size_t i = 1; i < rows.count.size(); ++i) row_bytes *= rows.count[i];
+  const std::size_t all = rows.count[0];
+  const std::size_t pitch = rows.pitch == 0 ? row_bytes : rows.pitch;
+  const std::size_t at_once = std::max<std::size_t>(1, most_bytes_at_once / row_bytes);
+  auto from = static_cast<std::size_t>(variable.begin);
+  for (std::size_t row = 0; row < all; row += at_once) {
+    rows.start[0] = row;
+    rows.count[0] = std::min(at_once, all - row);
+    rows.values.resize(rows.count[0] * row_bytes);
+    for (std::size_t i = 0; i < rows.count[0]; ++i, from += pitch)
+      std::memcpy(rows.values.data() + i * row_bytes, dataset.subspan(from, row_bytes).data(), row_bytes);
+    rows.reverse();
+    put(library, rows);
+  }
+}
+
+void make_file(const char* path) {
+  const auto dataset = map_input();
+  const auto decoded =
+      formats::decode_header(dataset, true, static_cast<std::int64_t>(dataset.size()), "the step");
+  if (!decoded) throw Error(NC_ENOTNC, "the step has no header");
+  const formats::Header& header = decoded->header;
+  write_file(path, attribute(header, formats::netcdf4_file_attribute));
+  const ProgramLibrary library = load_library(attribute(header, formats::netcdf4_library_attribute));
+  const auto layout = formats::layout_of(header, formats::encoded_size(header));
+  constexpr int writes = 1;
+  int file = 0;
+  library.ask("nc_open", path, writes, &file);
+  for (int id = 0; id < header.variable_count(); ++id) {
+    Rows rows = find_rows(library, file, header.variable(id).name, header.shape(id));
+    if (header.is_record_variable(id)) rows.pitch = static_cast<std::size_t>(layout.record_size);
+    put(library, rows, header.variable(id), dataset);
+  }
+  library.ask("nc_close", file);
+}
+
+}  // namespace
+}  // namespace sluice::api::netcdf
+
+int main(int argc, char** argv) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (argc != 2) return 2;
+  try {
+    sluice::api::netcdf::make_file(argv[1]);
+    return 0;
+  } catch (const std::exception& error) {
+    (void)std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,12 @@
+#pragma once
+#include <string_view>
+
+namespace sluice::formats {
+
+/// A step that was written as a netCDF-4 file, by hyperslabs, is a dataset of the classic model with two more
+/// global attributes: a netCDF-4 file with all definitions, but no values of the variables that the dataset
+/// has; and the path of the netCDF library that has made it.
+inline constexpr std::string_view netcdf4_file_attribute = "_sluice_netcdf4_file";
+inline constexpr std::string_view netcdf4_library_attribute = "_sluice_netcdf4_library";
+
+}  // namespace sluice::formats

@@ -1,0 +1,134 @@
+#include "netcdf4_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <string_view>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/formats/netcdf4.hpp"
+#include "sluice/storage/named_file.hpp"
+
+extern char** environ;
+
+namespace sluice::runtime {
+
+namespace {
+
+/// Where the dataset is: in memory, or in the spill directory.
+std::string directory_of(const FileDescriptor& dataset) {
+  std::error_code ignored;
+  const auto there =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(dataset.number()), ignored)
+          .parent_path();
+  return there == "/" || there.empty() ? "/dev/shm" : there.string();
+}
+
+/// Beside the matcher, or where `sluice` is installed.
+std::string path_of_maker() {
+  std::error_code ignored;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return (own / "sluice-netcdf4").string();
+}
+
+/// Starts the program, with the dataset as its standard input, and what it says of a failure in `text`.
+pid_t start_maker(const FileDescriptor& dataset, const std::string& path, const FileDescriptor& text) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawn_file_actions_adddup2(&actions, dataset.number(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, text.number(), STDERR_FILENO);
+  const std::string program = path_of_maker();
+  std::array<char*, 3> arguments{const_cast<char*>(program.c_str()), const_cast<char*>(path.c_str()),
+                                 nullptr};
+  pid_t process = -1;
+  const int error =
+      ::posix_spawn(&process, program.c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw IoError(NC_EIO, error, program, "start");
+  return process;
+}
+
+int wait_for(pid_t process) noexcept {
+  int status = -1;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+/// What comes through the pipe until its end. `look` is called now and then.
+std::string read_all(const FileDescriptor& pipe, const std::function<void()>& look) {
+  constexpr int between_looks_ms = 100;
+  std::string all;
+  for (;;) {
+    look();
+    pollfd line{pipe.number(), POLLIN, 0};
+    if (::poll(&line, 1, between_looks_ms) <= 0) continue;
+    std::array<char, 512> piece{};
+    const ssize_t bytes = ::read(pipe.number(), piece.data(), piece.size());
+    if (bytes <= 0) return all;
+    all.append(piece.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+bool is_netcdf4(const matcher::StepView& view) noexcept {
+  const std::string_view header(reinterpret_cast<const char*>(view.header.data()), view.header.size());
+  return header.find(formats::netcdf4_file_attribute) != std::string_view::npos;
+}
+
+void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
+                       const std::function<void()>& look) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(NC_EIO, "no pipe for " + path);
+  const FileDescriptor text(ends[0]);
+  FileDescriptor write_end(ends[1]);
+  const pid_t process = start_maker(dataset, path, write_end);
+  write_end.reset();
+  std::string said;
+  try {
+    said = read_all(text, look);
+  } catch (...) {
+    (void)::kill(process, SIGKILL);
+    (void)wait_for(process);
+    throw;
+  }
+  if (wait_for(process) == 0) return;
+  std::erase(said, '\n');
+  throw Error(NC_EIO,
+              "a netCDF-4 file cannot be made of it: " + (said.empty() ? "sluice-netcdf4 was killed" : said));
+}
+
+std::uint64_t become_netcdf4_file(const FileDescriptor& dataset, const std::function<void()>& look) {
+  const storage::NamedFile made(directory_of(dataset));
+  make_netcdf4_file(dataset, made.path(), look);
+  struct stat facts {};
+  if (::fstat(made.number(), &facts) != 0 || ::ftruncate(dataset.number(), facts.st_size) != 0 ||
+      ::lseek(dataset.number(), 0, SEEK_SET) != 0)
+    throw Error(NC_EIO, "the netCDF-4 file of a step cannot be looked at");
+  off_t done = 0;
+  while (done < facts.st_size)
+    if (::sendfile(dataset.number(), made.number(), &done, static_cast<std::size_t>(facts.st_size - done)) <=
+        0)
+      throw IoError(NC_EIO, errno, made.path(), "copy");
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+}  // namespace sluice::runtime
