@@ -57,9 +57,11 @@ int graph_command(const Arguments& arguments) {
       from = argument;
     }
   }
-  if (from.empty()) return graph_mistake("a workflow file or the log directory of a run is expected");
   std::error_code error;
   const std::filesystem::path log = find_log_directory(from);
+  if (from.empty() && log.empty())
+    return graph_mistake(
+        "a workflow file is expected: no run of a workflow of this directory has left a log");
   if (std::filesystem::is_regular_file(from, error) || !std::filesystem::is_directory(log, error)) {
     const auto workflow = read_workflow(from);
     if (!workflow) return status_mistake;

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <optional>
 
 #include "commands.hpp"
 #include "exit_status.hpp"
 #include "format.hpp"
+#include "log_choice.hpp"
 #include "sluice/formats/subfiles.hpp"
 #include "sluice/storage/burst_log_reader.hpp"
 #include "sluice/storage/header_file.hpp"
@@ -127,14 +130,25 @@ int print_log(const std::string& path) {
   return log.problems().empty() ? status_ok : status_damaged;
 }
 
+/// The events of a run, where a user names one in place of a burst-buffer log.
+std::optional<std::filesystem::path> events_of(const std::string& named) {
+  std::error_code error;
+  const bool may_be_log = std::filesystem::is_regular_file(named, error) && !named.ends_with(".yaml");
+  const std::filesystem::path directory = may_be_log ? std::filesystem::path() : find_log_directory(named);
+  std::filesystem::path events = directory / "events.log";
+  if (directory.empty() || !std::filesystem::is_regular_file(events, error)) return std::nullopt;
+  return events;
+}
+
 }  // namespace
 
 int log_command(const Arguments& arguments) {
   if (arguments.size() == 1 && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout
-        << "sluice log FILE.meta …\nPrints burst-buffer logs. Exit status: 0 if all logs are sound; 1 if "
-           "an entry is\ntorn or damaged (the output names the entry).\n"
-           "Example: sluice log /scratch/out.nc_7_0.meta\n";
+    std::cout << "sluice log FILE.meta …\nPrints burst-buffer logs; of a workflow or the log directory of a "
+                 "run, the "
+                 "events\nof the run. Exit status: 0 if all logs are sound; 1 if "
+                 "an entry is\ntorn or damaged (the output names the entry).\n"
+                 "Example: sluice log /scratch/out.nc_7_0.meta\n";
     return status_ok;
   }
   if (arguments.empty() || arguments.front().starts_with("-")) {
@@ -143,6 +157,10 @@ int log_command(const Arguments& arguments) {
   }
   int status = status_ok;
   for (const auto& path : arguments) {
+    if (const auto events = events_of(path)) {
+      std::cout << std::ifstream(*events).rdbuf();
+      continue;
+    }
     try {
       status = std::max(status, print_log(path));
     } catch (const FormatError& error) {

@@ -226,12 +226,24 @@ std::optional<std::string> match_tail(std::string_view pattern, std::string_view
 
 namespace {
 
+std::string_view text_of_variable(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+bool is_of_programs(std::string_view path) noexcept {
+  std::array<char, PATH_MAX> here{};
+  if (::getcwd(here.data(), here.size()) == nullptr) here.front() = '\0';
+  return formats::is_place_of_programs(path, text_of_variable("PATH"), text_of_variable("HOME"), here.data());
+}
+
 /// The part of the path that a rule's pattern covers, as the path is given or of the file that it leads to.
 std::optional<std::string> covered_part(std::string_view pattern, std::string_view path,
                                         std::string_view file) {
   auto tail = match_tail(pattern, path);
   if (!tail) tail = match_tail(pattern, file);
-  return tail && formats::is_any_name(pattern) && formats::is_program_text(file) ? std::nullopt : tail;
+  if (!tail || !formats::is_any_name(pattern)) return tail;
+  return formats::is_program_text(file) || is_of_programs(path) || is_of_programs(file) ? std::nullopt : tail;
 }
 
 }  // namespace

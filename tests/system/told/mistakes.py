@@ -61,5 +61,16 @@ def launchers_of_init():
         expect(f"ranks: {ranks}  #" in text("flow.yaml") and '["./model"]' in text("flow.yaml"), f"{command}:\n" + text("flow.yaml"))
 
 
+def any_name():
+    """A shell that looks for its programs in each directory of PATH waits for none of them by a rule for all names; `log` shows the run's events, `graph` the last run."""
+    os.makedirs("tools/bin")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\ncomponents:\n  w: {command: [sh, -c, 'echo 1 > a']}\n  r: {command: [sh, -c, 'export PATH=\"$PWD/tools/bin:$PATH\"; cat a; ls > /dev/null']}\nfiles:\n  - {path: '*', writer: w, readers: [r]}\n")
+    told = call(sluice, "run", "flow.yaml", status=0).all
+    expect("[r] 1" in told and "cannot open" not in told, "it waits")
+    expect("workflow flow, 2 components" in call(sluice, "log", "flow.yaml", status=0).out, "the events")
+    expect("w (serial)" in call(sluice, "graph", status=0).out, "the graph")
+
+
 clear_directory()
 globals()[case]()

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "sluice/runtime/rules.hpp"
@@ -43,6 +45,30 @@ TEST_CASE("a pattern of wildcards alone covers all others, but for the text of p
     CHECK_FALSE(is_covered("*", path));
     CHECK_FALSE(is_covered("*/*", path));
     CHECK(is_covered("work/*", path));
+    CHECK_FALSE(is_covered("*.*", path));
   }
   CHECK(is_covered("*.py", "/work/made.py"));
+}
+
+TEST_CASE(
+    "a pattern of wildcards alone covers nothing where programs are searched, unless that is the place of "
+    "the run") {
+  const std::string here = std::filesystem::current_path();
+  const std::string path_before = std::getenv("PATH"), home_before = std::getenv("HOME");
+  ::setenv("PATH", ("/opt/env/bin:.:/home/me/tools:" + here).c_str(), 1);
+  ::setenv("HOME", "/home/me", 1);
+  for (const char* path : {"/opt/env/bin/bash", "/home/me/tools/plot", "/opt/env/lib/python3/os.data",
+                           "/opt/env/share/proj/proj.db", "/opt/env/pyvenv.cfg", "/home/me/.ncrc",
+                           "/home/me/.cargo/bin/ls", "/selinux"}) {
+    CAPTURE(path);
+    for (const char* pattern : {"*", "**", "*/*"}) CHECK_FALSE(is_covered(pattern, path));
+  }
+  for (const std::string& path : {here + "/a", std::string("/opt/env/run/a"), std::string("/home/me/run/.a"),
+                                  std::string("/home/me/a"), std::string("/opt/lib/a")}) {
+    CAPTURE(path);
+    CHECK(is_covered("*", path));
+  }
+  CHECK(is_covered("env/bin/*", "/opt/env/bin/bash"));
+  ::setenv("PATH", path_before.c_str(), 1);
+  ::setenv("HOME", home_before.c_str(), 1);
 }
