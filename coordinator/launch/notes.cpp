@@ -71,9 +71,6 @@ const char* promise_of(const FileRule& rule) {
     return "'through: burst-buffer' saves such files when they are closed, and at an fsync: what was written "
            "after that is lost if the program dies. netCDF's own sync() calls no fsync, nor does HDF5's "
            "flush; with 'netcdf: hyperslabs', puts into classic files by netCDF are saved at once";
-  if (rule.publish_at == matcher::PublishAt::sync && rule.is_stream)
-    return "'publish: sync' with 'steps: stream' shows such files only when they have been closed, because a "
-           "step of a stream has one end: nothing is published at an fsync";
   return rule.publish_at == matcher::PublishAt::sync
              ? "'publish: sync' shows such files when they are closed, and at an fsync. netCDF's own sync() "
                "calls no fsync, nor does HDF5's flush: nothing is published then. With 'netcdf: hyperslabs', "

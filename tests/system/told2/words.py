@@ -78,7 +78,7 @@ def promises_to_the_c_library():
     """Before a run, check and run say what a rule promises and the C library's calls do not do."""
     said = "seems to write by the C library"
     for more, words in ((", through: burst-buffer", "saves such files when they are closed, and at an fsync"), (", publish: sync", "nothing is published then"),
-                        (", publish: sync, steps: stream", "a step of a stream has one end"), (", publish: write", "not at each write")):
+                        (", publish: write", "not at each write")):
         write_flow("echo 1 > a.dat", "cat a.dat > b", more)
         expect(said in call("check", "flow.yaml") and words in call("check", "flow.yaml"), f"check{more}")
         result = call("run", "flow.yaml")
