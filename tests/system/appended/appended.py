@@ -201,10 +201,49 @@ while not open('a.dat').read().endswith('end'): time.sleep(0.01)
 assert open('a.dat').read() == seen + 'end'
 open('done', 'w').write('x')
 """
-    write_flow(writer, reader, ", publish: sync")
-    told = finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0).all
-    expect(text("done") == "x", "the reader has not seen all")
-    expect("has gone on in" not in told, "a sync is taken for a close")
+    for nodes, staging in ("1", ""), ("1", ", matchers: 2"), ("2", ""):
+        harness.clear_directory()
+        write_flow(writer, reader, ", publish: sync", staging=staging)
+        told = finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml", environment={"SLUICE_VIRTUAL_NODES": nodes}), 0).all
+        expect(text("done") == "x", "the reader has not seen all")
+        expect("has gone on in" not in told, "a sync is taken for a close")
+
+
+def a_sync_copies_what_has_changed():
+    """Syncs of a file that grows copy what was added and changed, and each step has the file as it was, with one matcher and with more."""
+    writer = SYNCS + """
+record = os.urandom(1 << 20)
+with open('a.dat', 'w+b') as file:
+    for i in range(16):
+        append(file, record)
+        file.seek(0)
+        file.write(b'%04d' % i)
+        file.flush()
+        sync(file, HOW[i % 3])
+        if i % 5 == 4:
+            open(f'synced{i}', 'w')
+            await_file(f'read{i}')
+open('written', 'w')
+"""
+    reader = SYNCS + """
+held = []
+for i in 4, 9, 14:
+    await_file(f'synced{i}')
+    held.append((i, open('a.dat', 'rb')))
+    open(f'read{i}', 'w')
+await_file('written')
+for i, file in held:
+    data = file.read()
+    assert data[:4] == b'%04d' % i and len(data) == (i + 1) << 20 and data[5:1 << 20] == data[(i << 20) + 5:], i
+open('done', 'w').write('x')
+"""
+    for matchers in 1, 2:
+        harness.clear_directory()
+        write_flow(writer, reader, ", publish: sync", staging=f", matchers: {matchers}")
+        finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+        expect(text("done") == "x", "the reader has not seen all")
+        whole_copies = sum(range(1, 17)) << 20
+        expect(copied_bytes() < whole_copies * 3 / 4, f"copied: {copied_bytes()} of {whole_copies}")
 
 
 def a_sync_without_a_change_shows_nothing():
