@@ -11,6 +11,9 @@ void add_data_calls(DispatchTable& table) noexcept;
 /// Sets the members of the table that the shadow answers.
 void add_inquiries(DispatchTable& table) noexcept;
 
+/// Tells the user in the event log.
+void complain(const std::string& text);
+
 /// The length of a dimension, with the number of records. Returns a status.
 int length_of(const CarriedGroup& group, int dimid, std::size_t* length);
 

@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,13 +23,16 @@ struct CarriedDataset {
   int mode = 0;      ///< the program's flags, and those of the format
   bool is_created = false;
   bool is_writable = false;
-  int shadow = -1;   ///< id at the program's netCDF
-  int coupled = -1;  ///< id at api/dataset
+  bool is_parallel = false;  ///< it belongs to a communicator that the program has named
+  int shadow = -1;           ///< id at the program's netCDF
+  int coupled = -1;          ///< id at api/dataset
   bool in_define_mode = false;
   int status_of_close = 0;                           ///< a close that has failed: netCDF keeps the id
   bool has_placed_variables = false;                 ///< it has left define mode with variables
   std::vector<std::byte> header = {};                ///< a reader's shadow is opened from these bytes
   std::unique_ptr<DescribedDataset> described = {};  ///< of a netCDF-4 dataset
+  /// Of a parallel one, by the shadow's group and id: whether puts are collective. Others: independent.
+  std::map<std::array<int, 2>, bool> collective = {};
 
   /// Bytes that the shadow has between its header and where data would begin, so that definitions may follow.
   /// CDF-1 has little space before its variables have to begin.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "dataset_table.hpp"
 #include "guard.hpp"
 #include "pnetcdf/entry.hpp"
+#include "transfer.hpp"
 
 namespace sluice::api::netcdf {
 
@@ -131,17 +133,39 @@ std::optional<int> find_status(const CarriedGroup& group, Verb verb, const DataC
   return of_block != 0 ? std::optional(of_block) : std::nullopt;
 }
 
+/// Whether a put of a group is collective: then all know how many records there are. netCDF wants it for
+/// variables with filters.
+bool is_collective(const CarriedGroup& group, int varid) {
+  const auto known = group->collective.find({group.shadow & group_bits, varid});
+  if (known != group->collective.end()) return known->second;
+  int shuffle = 0, deflate = 0, level = 0, fletcher32 = 0;
+  (void)group.ask("nc_inq_var_deflate", varid, &shuffle, &deflate, &level);
+  (void)group.ask("nc_inq_var_fletcher32", varid, &fletcher32);
+  return shuffle != 0 || deflate != 0 || fletcher32 != 0;
+}
+
+/// Whether a put of one process of a group would make records, which only collective ones may.
+bool extends_alone(const CarriedGroup& group, const DataCall& call, const std::vector<int>& dimids) {
+  const int records = group->described->record_dimension();
+  if (!group->is_parallel || records < 0 || dimids[0] != records || is_collective(group, call.varid))
+    return false;
+  std::size_t length = 0;
+  const std::size_t stride = call.stride == nullptr ? 1 : static_cast<std::size_t>(call.stride[0]);
+  (void)length_of(group, records, &length);
+  return call.start[0] + (call.count[0] - 1) * stride >= length;
+}
+
 /// What netCDF-4 refuses, in the order of its functions. Empty: go on.
 std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb, const DataCall& call,
                                             const VariableFacts& facts) {
-  constexpr int bad_stride = -58, hdf_error = -101;
+  constexpr int bad_stride = -58, hdf_error = -101, cannot_extend = -130;
   if (!datatype_of(type_in_memory(call, facts))) return bad_type;
   if (call.start == nullptr || call.count == nullptr) return std::nullopt;  // there always are both
   const auto dimensions = static_cast<std::size_t>(facts.dimensions);
   for (std::size_t i = 0; call.stride != nullptr && i < dimensions; ++i)
     if (call.stride[i] <= 0) return bad_stride;
   const bool has_elements = !is_empty(call, facts);
-  std::vector<int> dimids(dimensions + 1);
+  std::vector<int> dimids(dimensions + 1, -1);
   (void)group.ask("nc_inq_vardimid", call.varid, dimids.data());
   for (std::size_t i = 0; i < dimensions; ++i) {
     if (verb == Verb::put && dimids[i] == group->described->record_dimension()) continue;
@@ -154,7 +178,21 @@ std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb
     if (is_end_checked && steps > (length - 1 - call.start[i]) / stride) return too_long;
   }
   if (verb == Verb::put && !group->is_writable) return hdf_error;
+  if (verb == Verb::put && has_elements && extends_alone(group, call, dimids)) return cannot_extend;
   return has_elements ? std::nullopt : std::optional(0);
+}
+
+int var_par_access(int ncid, int varid, int access) {
+  constexpr int invalid = -36, independent = 0, collective = 1;
+  const CarriedGroup group = carried(ncid);
+  if (!group->is_parallel) return group.ask("nc_var_par_access", varid, access);
+  if (access != independent && access != collective) return invalid;
+  VariableFacts facts;
+  if (const int status = find_variable(group, varid, facts); status != 0) return status;
+  group->collective.erase({group.shadow & group_bits, varid});
+  if (access == independent && is_collective(group, varid)) return invalid;
+  group->collective[{group.shadow & group_bits, varid}] = access == collective;
+  return 0;
 }
 
 /// The records of a coupled dataset are at least so many. A status.
@@ -178,9 +216,23 @@ int raise_records(const CarriedGroup& group, const DataCall& call, const Variabl
   return status == 0 && has_records ? raise_records_to(group, call.start[0] + call.count[0]) : status;
 }
 
+/// Only one of the shadows of a group goes to the readers.
+int refuse_put_of_group(const CarriedGroup& group) {
+  constexpr int hdf_error = -101;
+  static std::atomic_flag was_told;
+  if (!was_told.test_and_set())
+    (void)guard([&] {
+      complain("ranks cannot put values of strings, user types and several growing dimensions into " +
+               group->path + " together: give its rule 'netcdf: bytes'");
+      return 0;
+    });
+  return hdf_error;
+}
+
 /// A call for a variable whose values are in the shadow.
 int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
   const bool puts = verb == Verb::put;
+  if (puts && group->is_parallel) return refuse_put_of_group(group);
   const auto ask = [&](const char* put, const char* get, auto... more) {
     const std::string function = variant_of(puts ? put : get, call.memory);
     return puts ? group.ask(function.c_str(), call.varid, call.start, call.count, more...,
@@ -202,6 +254,24 @@ int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, v
   return status != 0 ? status : raise_records_to(group, length);
 }
 
+/// All of a group agree on the number of records after a collective put that may make some: also a process
+/// whose own put has no elements, or has failed. All other calls of groups are independent.
+bool agrees_on_records(const CarriedGroup& group, Verb verb, const DataCall& call) {
+  if (!group->is_parallel || !group->described || verb == Verb::get || !is_collective(group, call.varid))
+    return false;
+  constexpr std::size_t most_dimensions = 1024;  // NC_MAX_VAR_DIMS
+  std::vector<int> dimids(most_dimensions, -1);
+  return group.ask("nc_inq_vardimid", call.varid, dimids.data()) == 0 &&
+         dimids[0] == group->described->record_dimension();
+}
+
+int put_nothing(const CarriedGroup& group) {
+  return guard([&] {
+    transfer_put(*DatasetUse(group->coupled), {}, 0, Mode::collective);
+    return 0;
+  });
+}
+
 /// Puts or gets values of the variable that the coupled dataset knows by that id.
 int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked, const VariableFacts& facts,
                     int varid, void* values) {
@@ -212,7 +282,7 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   AccessCall call;
   call.verb = verb;
   call.shape = shape_of(asked);
-  call.is_collective = true;
+  call.is_collective = !group->is_parallel || agrees_on_records(group, verb, asked);
   call.ncid = group->coupled;
   call.varid = varid;
   call.start = asked.start == nullptr ? nullptr : start.data();
@@ -221,7 +291,13 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   call.imap = asked.imap == nullptr ? nullptr : imap.data();
   call.buffer = values;
   call.buffer_type = *datatype_of(type_in_memory(asked, facts));
-  return access(call);
+  return guard([&] {
+    const DatasetUse dataset(group->coupled);
+    dataset->is_independent = !call.is_collective;
+    const int status = access(call);
+    dataset->is_independent = false;
+    return status;
+  });
 }
 
 int move_described(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
@@ -234,7 +310,10 @@ int move_described(const CarriedGroup& group, Verb verb, const DataCall& call, v
     if (const int status = group->described->describe(); status != 0) return status;
   const int coupled = group->described->find(group.shadow & group_bits, call.varid);
   if (coupled == DescribedDataset::in_shadow) return move_in_shadow(group, verb, call, values);
-  if (const auto status = find_status_of_described(group, verb, call, facts)) return *status;
+  if (const auto status = find_status_of_described(group, verb, call, facts)) {
+    if (agrees_on_records(group, verb, call)) (void)put_nothing(group);
+    return *status;
+  }
   return move_in_coupled(group, verb, call, facts, coupled, values);
 }
 
@@ -285,6 +364,7 @@ void add_data_calls(DispatchTable& table) noexcept {
   table.put_vars = put_vars;
   table.get_varm = get_varm;
   table.put_varm = put_varm;
+  table.var_par_access = var_par_access;
 }
 
 }  // namespace sluice::api::netcdf

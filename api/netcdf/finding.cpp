@@ -195,11 +195,20 @@ bool may_have_format(int whole_mode, const runtime::ClientRule& rule) {
          rule.through == matcher::Through::memory;
 }
 
+/// Whether netCDF calls PnetCDF for a dataset of a group, which goes by hyperslabs anyway; or what is not
+/// here yet: a change of a dataset by a group.
+bool is_left_to_pnetcdf(const sluice_netcdf_call& call, int whole_mode) {
+  if (call.group == sluice_netcdf_alone) return (whole_mode & mode::parallel) != 0;
+  return call.kind == sluice_netcdf_create ? (whole_mode & mode::netcdf4) == 0
+                                           : (whole_mode & mode::write) != 0;
+}
+
 /// Whether the call is about a dataset that goes by hyperslabs.
 bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
-  constexpr int by_bytes = mode::diskless | mode::mmap | mode::in_memory | mode::parallel |
-                           mode::user_format_0 | mode::user_format_1;
+  constexpr int by_bytes =
+      mode::diskless | mode::mmap | mode::in_memory | mode::user_format_0 | mode::user_format_1;
   if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return false;
+  if (is_left_to_pnetcdf(call, whole_mode)) return false;
   const auto environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return false;
   const auto match = runtime::find_rule(environment, call.path);
@@ -210,13 +219,35 @@ bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
   return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
 }
 
+/// A handle of MPI, of C or of Fortran, that has come in a word.
+template <class Handle>
+Handle handle_in(const void* word) noexcept {
+  Handle handle{};
+  std::memcpy(&handle, &word, sizeof handle);
+  return handle;
+}
+
+MPI_Comm communicator_of(const sluice_netcdf_call& call) {
+  if (call.group == sluice_netcdf_alone) return MPI_COMM_SELF;
+  return call.group == sluice_netcdf_of_c ? handle_in<MPI_Comm>(call.comm)
+                                          : MPI_Comm_f2c(handle_in<MPI_Fint>(call.comm));
+}
+
+MPI_Info hints_of(const sluice_netcdf_call& call) {
+  if (call.group == sluice_netcdf_alone) return MPI_INFO_NULL;
+  return call.group == sluice_netcdf_of_c ? handle_in<MPI_Info>(call.info)
+                                          : MPI_Info_f2c(handle_in<MPI_Fint>(call.info));
+}
+
 int open_coupled(const sluice_netcdf_call& call, int whole_mode, int* coupled) {
   int flags = whole_mode & (mode::noclobber | mode::offset64 | mode::data64);
   if ((whole_mode & mode::netcdf4) != 0) flags |= mode::data64;
   return guard([&] {
+    const MPI_Comm comm = communicator_of(call);
+    const MPI_Info hints = hints_of(call);
     return call.kind == sluice_netcdf_create
-               ? ncmpi::create(MPI_COMM_SELF, call.path, flags, MPI_INFO_NULL, coupled)
-               : ncmpi::open(MPI_COMM_SELF, call.path, whole_mode & mode::write, MPI_INFO_NULL, coupled);
+               ? ncmpi::create(comm, call.path, flags, hints, coupled)
+               : ncmpi::open(comm, call.path, whole_mode & mode::write, hints, coupled);
   });
 }
 
@@ -270,10 +301,8 @@ int find_by_path(const sluice_netcdf_call& call) {
   if (!is_carried(call, mode)) return sluice_netcdf_is_ordinary;
   const int flag = register_format(library);
   if (flag == 0) {
-    process_session(runtime::read_client_environment())
-        ->complain({runtime::OrdinaryFile::no_rule,
-                    "its netCDF cannot be coupled by hyperslabs: " + std::string(call.path) +
-                        " goes by its bytes (versions 4.8 and 4.9 can, one library for each process)"});
+    complain("its netCDF cannot be coupled by hyperslabs: " + std::string(call.path) +
+             " goes by its bytes (versions 4.8 and 4.9 can, one library for each process)");
     return sluice_netcdf_is_ordinary;
   }
   int coupled = -1;
@@ -284,6 +313,7 @@ int find_by_path(const sluice_netcdf_call& call) {
   dataset->mode = mode;
   dataset->is_created = dataset->in_define_mode = creates;
   dataset->is_writable = creates || (mode & mode::write) != 0;
+  dataset->is_parallel = call.group != sluice_netcdf_alone;
   dataset->coupled = coupled;
   if (!creates) describe_opened(*dataset);
   if (creates ? (mode & mode::netcdf4) != 0 : !dataset->header.empty())
@@ -306,6 +336,10 @@ int tell_path(const sluice_netcdf_call& call) {
 }
 
 }  // namespace
+
+void complain(const std::string& text) {
+  process_session(runtime::read_client_environment())->complain({runtime::OrdinaryFile::no_rule, text});
+}
 
 int find_dataset_of_program(const sluice_netcdf_call& call) noexcept {
   return guard([&] {

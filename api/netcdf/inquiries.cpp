@@ -14,17 +14,17 @@ namespace {
 // Functions of the table that only pass the call on.
 #define SLUICE_PASSED_CALLS(call)                                                                            \
   call(inq_format) call(inq) call(inq_type) call(inq_dimid) call(inq_unlimdim) call(inq_att) call(inq_attid) \
-      call(inq_attname) call(inq_varid) call(var_par_access) call(show_metadata) call(inq_unlimdims)         \
-          call(inq_grpname) call(inq_grpname_full) call(inq_varids) call(inq_dimids) call(inq_typeids)       \
-              call(inq_user_type) call(inq_typeid) call(def_compound) call(insert_compound)                  \
-                  call(insert_array_compound) call(inq_compound_field) call(inq_compound_fieldindex)         \
-                      call(def_vlen) call(put_vlen_element) call(get_vlen_element) call(def_enum)            \
-                          call(insert_enum) call(inq_enum_member) call(inq_enum_ident) call(def_opaque)      \
-                              call(def_var_deflate) call(def_var_fletcher32) call(def_var_chunking)          \
-                                  call(def_var_endian) call(def_var_filter) call(set_var_chunk_cache)        \
-                                      call(get_var_chunk_cache) call(inq_var_filter_ids)                     \
-                                          call(inq_var_filter_info) call(def_var_quantize)                   \
-                                              call(inq_var_quantize) call(inq_filter_avail)
+      call(inq_attname) call(inq_varid) call(show_metadata) call(inq_unlimdims) call(inq_grpname)            \
+          call(inq_grpname_full) call(inq_varids) call(inq_dimids) call(inq_typeids) call(inq_user_type)     \
+              call(inq_typeid) call(def_compound) call(insert_compound) call(insert_array_compound)          \
+                  call(inq_compound_field) call(inq_compound_fieldindex) call(def_vlen)                      \
+                      call(put_vlen_element) call(get_vlen_element) call(def_enum) call(insert_enum)         \
+                          call(inq_enum_member) call(inq_enum_ident) call(def_opaque) call(def_var_deflate)  \
+                              call(def_var_fletcher32) call(def_var_chunking) call(def_var_endian)           \
+                                  call(def_var_filter) call(set_var_chunk_cache) call(get_var_chunk_cache)   \
+                                      call(inq_var_filter_ids) call(inq_var_filter_info)                     \
+                                          call(def_var_quantize) call(inq_var_quantize)                      \
+                                              call(inq_filter_avail)
 
 int inq_dim(int ncid, int id, char* name, std::size_t* length) {
   const CarriedGroup group = carried(ncid);

@@ -15,6 +15,9 @@ enum sluice_netcdf_kind {
   sluice_netcdf_shadow
 };
 
+/* Who opens the dataset: one process, or the group of a communicator. */
+enum { sluice_netcdf_alone, sluice_netcdf_of_c, sluice_netcdf_of_fortran };
+
 /* No status of netCDF: the call is none of a coupled dataset, and goes on to the program's netCDF. */
 enum { sluice_netcdf_is_ordinary = 0x7fff0000 };
 
@@ -27,6 +30,9 @@ struct sluice_netcdf_call {
   int* ncid;      /* create and open: the result; path: the argument; shadow: both */
   size_t* length; /* path: the results; both may be null */
   char* text;
+  int group;
+  const void* comm; /* of a group: the handles of MPI in C, in words, or those in Fortran */
+  const void* info;
 };
 
 /* Returns a status of netCDF, or sluice_netcdf_is_ordinary. */

@@ -11,3 +11,6 @@ void* sluice_open_netcdf_library(void);
 
 /// From now on, the library for the process without MPI says which files it opens itself.
 void sluice_use_for_files(void* library);
+
+/// Whether this process has the library for a process without MPI.
+int sluice_serves_netcdf(void);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,10 +97,11 @@ static int is_wanted(void) {
 static finder known_finder;
 
 /* Loading the client library costs milliseconds, so it is done when a path needs it. */
-static finder client(void) {
+static finder client(int has_group) {
   finder found = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
   if (found != NULL) return found;
-  void* const library = sluice_open_netcdf_library();
+  const char* problem = "";
+  void* const library = has_group ? sluice_open_client_library(&problem) : sluice_open_netcdf_library();
   if (library == NULL) return NULL;
   found = (finder)dlsym(library, "sluice_netcdf");
   __atomic_store_n(&known_finder, found, __ATOMIC_RELEASE);
@@ -107,8 +109,10 @@ static finder client(void) {
 }
 
 static int ask(struct sluice_netcdf_call* call) {
-  const finder find = client();
-  if (find == NULL) return sluice_netcdf_is_ordinary;
+  const int has_group = call->group != sluice_netcdf_alone;
+  const finder find = client(has_group);
+  /* A process that had datasets before MPI_Init goes on with the library without MPI. */
+  if (find == NULL || (has_group && sluice_serves_netcdf())) return sluice_netcdf_is_ordinary;
   library_in_use = call->library;
   const int status = find(call);
   library_in_use = NULL;
@@ -121,26 +125,27 @@ static int ask(struct sluice_netcdf_call* call) {
   __typeof__(&name) const real = (__typeof__(&name))function_of_caller(__builtin_return_address(0), #name, \
                                                                        (const void*)&name, &library)
 
-static int found_coupled(enum sluice_netcdf_kind kind, void* library, const char* path, int mode, int* ncid,
-                         int* status) {
-  if (library_in_use != NULL || library == NULL || !is_wanted()) return 0;
-  struct sluice_netcdf_call call = {kind, library, path, mode, ncid, NULL, NULL};
+static int found_coupled(struct sluice_netcdf_call call, int* status) {
+  if (library_in_use != NULL || call.library == NULL || !is_wanted()) return 0;
   *status = ask(&call);
   return *status != sluice_netcdf_is_ordinary;
 }
 
-/* One call: coupled, or as the program's own netCDF does it. */
-#define SLUICE_FIND(name, kind, ...)                                              \
-  SLUICE_FIND_REAL(name);                                                         \
-  int status;                                                                     \
-  void* const before = library_in_use;                                            \
-  const int is_coupled = found_coupled(kind, library, path, mode, ncid, &status); \
-  if (!is_coupled) {                                                              \
-    library_in_use = library;                                                     \
-    status = real == NULL ? is_not_there : real(__VA_ARGS__);                     \
-    library_in_use = before;                                                      \
-  }                                                                               \
+/* One call of a group: coupled, or as the program's own netCDF does it. */
+#define SLUICE_FIND_IN_GROUP(name, kind, group, comm, info, ...)                                           \
+  SLUICE_FIND_REAL(name);                                                                                  \
+  int status;                                                                                              \
+  void* const before = library_in_use;                                                                     \
+  const struct sluice_netcdf_call call = {kind, library, path, mode, ncid, NULL, NULL, group, comm, info}; \
+  if (!found_coupled(call, &status)) {                                                                     \
+    library_in_use = library;                                                                              \
+    status = real == NULL ? is_not_there : real(__VA_ARGS__);                                              \
+    library_in_use = before;                                                                               \
+  }                                                                                                        \
   return status
+
+#define SLUICE_FIND(name, kind, ...) \
+  SLUICE_FIND_IN_GROUP(name, kind, sluice_netcdf_alone, NULL, NULL, __VA_ARGS__)
 
 SLUICE_EXPORT int nc_create(const char* path, int mode, int* ncid) {
   SLUICE_FIND(nc_create, sluice_netcdf_create, path, mode, ncid);
@@ -158,10 +163,39 @@ SLUICE_EXPORT int nc__open(const char* path, int mode, size_t* buffer, int* ncid
   SLUICE_FIND(nc__open, sluice_netcdf_open, path, mode, buffer, ncid);
 }
 
+/* Handles of MPI are words here: MPICH's are 32 bits in a word, and nothing looks at the other half. */
+typedef struct sluice_word* MPI_Comm;
+typedef struct sluice_word* MPI_Info;
+
+SLUICE_EXPORT int nc_create_par(const char* path, int mode, MPI_Comm comm, MPI_Info info, int* ncid) {
+  SLUICE_FIND_IN_GROUP(nc_create_par, sluice_netcdf_create, sluice_netcdf_of_c, comm, info, path, mode, comm,
+                       info, ncid);
+}
+
+SLUICE_EXPORT int nc_open_par(const char* path, int mode, MPI_Comm comm, MPI_Info info, int* ncid) {
+  SLUICE_FIND_IN_GROUP(nc_open_par, sluice_netcdf_open, sluice_netcdf_of_c, comm, info, path, mode, comm,
+                       info, ncid);
+}
+
+static const void* word_of(int handle) {
+  return (const void*)(intptr_t)handle;
+}
+
+SLUICE_EXPORT int nc_create_par_fortran(const char* path, int mode, int comm, int info, int* ncid) {
+  SLUICE_FIND_IN_GROUP(nc_create_par_fortran, sluice_netcdf_create, sluice_netcdf_of_fortran, word_of(comm),
+                       word_of(info), path, mode, comm, info, ncid);
+}
+
+SLUICE_EXPORT int nc_open_par_fortran(const char* path, int mode, int comm, int info, int* ncid) {
+  SLUICE_FIND_IN_GROUP(nc_open_par_fortran, sluice_netcdf_open, sluice_netcdf_of_fortran, word_of(comm),
+                       word_of(info), path, mode, comm, info, ncid);
+}
+
 SLUICE_EXPORT int nc_inq_path(int ncid, size_t* length, char* path) {
   SLUICE_FIND_REAL(nc_inq_path);
   const finder find = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
-  struct sluice_netcdf_call call = {sluice_netcdf_path, library, NULL, 0, &ncid, length, path};
+  struct sluice_netcdf_call call = {
+      .kind = sluice_netcdf_path, .library = library, .ncid = &ncid, .length = length, .text = path};
   const int status = find == NULL ? sluice_netcdf_is_ordinary : find(&call);
   if (status != sluice_netcdf_is_ordinary) return status;
   return real == NULL ? is_not_there : real(ncid, length, path);
@@ -170,7 +204,7 @@ SLUICE_EXPORT int nc_inq_path(int ncid, size_t* length, char* path) {
 /* These functions look at netCDF's own records of types, not at the format's: they get the shadow. */
 static int id_of_shadow(void* library, int ncid) {
   const finder find = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
-  struct sluice_netcdf_call call = {sluice_netcdf_shadow, library, NULL, 0, &ncid, NULL, NULL};
+  struct sluice_netcdf_call call = {.kind = sluice_netcdf_shadow, .library = library, .ncid = &ncid};
   if (find != NULL) (void)find(&call);
   return ncid;
 }

@@ -142,8 +142,8 @@ class Forecast {
     const std::string seen = rule.publish_at == workflows::PublishAt::sync    ? ", at each nc_sync"
                              : rule.publish_at == workflows::PublishAt::write ? ", at each put"
                                                                               : "";
-    return "what " + name_of(rule.writer) + " puts into classic files of " + files +
-           " by netCDF passes as hyperslabs" + seen + "; its other files pass when they are closed";
+    return "what " + name_of(rule.writer) + " puts into files of " + files +
+           " by netCDF passes as hyperslabs" + seen + "; files of other kinds pass when they are closed";
   }
 
   void tell_modes(const FileRule& rule, const std::string& files) {

@@ -74,7 +74,7 @@ const char* promise_of(const FileRule& rule) {
   return rule.publish_at == matcher::PublishAt::sync
              ? "'publish: sync' shows such files when they are closed, and at an fsync. netCDF's own sync() "
                "calls no fsync, nor does HDF5's flush: nothing is published then. With 'netcdf: hyperslabs', "
-               "classic files by netCDF are shown at its sync(), too"
+               "files by netCDF are shown at its sync(), too"
              : "'publish: write' shows such files only when they have been closed, not at each write";
 }
 

@@ -141,6 +141,12 @@ inline int MPI_Get_processor_name(char* name, int* length) {
   return MPI_SUCCESS;
 }
 
+inline MPI_Comm MPI_Comm_f2c(MPI_Fint comm) {
+  return comm;
+}
+inline MPI_Info MPI_Info_f2c(MPI_Fint info) {
+  return info;
+}
 inline int MPI_Comm_rank(MPI_Comm, int* rank) {
   return *rank = 0, MPI_SUCCESS;
 }

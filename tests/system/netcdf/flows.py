@@ -18,7 +18,7 @@ def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, wr
             file.write("set -e\n" + lines + "\n")
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
-            "version: 1", "name: test", "staging: {prewarm: 0}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
+            "version: 1", "name: test", f"staging: {{prewarm: 0, matchers: {os.environ.get('SLUICE_TEST_MATCHERS', 1)}}}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
             f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: {readers}, netcdf: hyperslabs{more}}}'
         ]) + "\n")
 
