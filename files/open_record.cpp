@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,9 +36,14 @@ bool is_being_written(const std::string& path) noexcept {
   return ::fcntl(file.number(), F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
 }
 
-Recorded how_written(const std::string& path, int flags, bool is_by_mpi_io) noexcept {
+/// Nothing where the open fails.
+std::optional<Recorded> how_written(const std::string& path, int flags, bool is_by_mpi_io) noexcept {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return Recorded::made;
+  if (::stat(path.c_str(), &facts) != 0) {
+    if ((flags & O_CREAT) == 0) return std::nullopt;
+    return is_by_mpi_io ? Recorded::made_by_mpi : Recorded::made;
+  }
+  if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return std::nullopt;
   if (!S_ISREG(facts.st_mode) || (flags & O_TRUNC) != 0) return Recorded::written_anew;
   return is_by_mpi_io || is_being_written(path) ? Recorded::joined : Recorded::gone_on_with;
 }
@@ -96,7 +102,8 @@ void record_open_for_writing(int directory, const char* path, int flags, bool is
   const Inside inside;
   try {
     const std::string file = absolute_path(directory, path);
-    if (!file.empty()) record_open(AT_FDCWD, file.c_str(), how_written(file, flags, is_by_mpi_io));
+    const auto how = file.empty() ? std::nullopt : how_written(file, flags, is_by_mpi_io);
+    if (how) record_open(AT_FDCWD, file.c_str(), *how);
   } catch (const std::exception&) {
     // No memory.
   }

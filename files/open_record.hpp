@@ -9,6 +9,7 @@ namespace sluice::files {
 enum class Recorded : char {
   read = 'r',          ///< also: got another name
   made = 'n',          ///< a name that is not there yet; also one that a file or directory gets
+  made_by_mpi = 'i',   ///< the same by MPI-IO, which also makes files for itself
   written_anew = 'w',  ///< a file that is there, and whose contents go
   gone_on_with = 'a',  ///< a file that is there, that keeps its contents, and that nobody is writing
   joined = 'j',        ///< the same, but it is being written

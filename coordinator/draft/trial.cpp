@@ -88,6 +88,8 @@ void note_trial_call(char letter, const std::filesystem::path& path, TriedProgra
   std::error_code error;
   if (std::filesystem::path file = std::filesystem::canonical(call.name, error); !error)
     call.file = std::move(file);
+  if (letter == 'i' && call.file.empty()) return;  // MPI-IO made it for itself, and has removed it
+  if (letter == 'i') letter = call.letter = 'n';
   const bool is_write = std::string_view("nwajv").find(letter) != std::string_view::npos;
   if (letter == 'm') program.named.insert(call.name);
   if (is_write && std::filesystem::is_directory(call.file, error)) note_moved(call.file, program);

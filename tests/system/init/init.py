@@ -38,6 +38,7 @@ def trial():
     text = flow()
     for expected in ('path: "step_*.nc"', 'path: "parts/mask.nc"', "# 3 files: step_0.nc, step_1.nc, step_2.nc", "ranks: 2", "writer: couple", "readers: [sum]"):
         expect(expected in text, f"no {expected}")
+    expect("when-done" not in text, "the readers begin late")
     rules = text.partition("files:")[2]
     expect("own.nc" not in rules and "whole" not in rules and rules.count("- path") == 2, "too many rules")
     for name in ("step_0.nc", "step_1.nc", "step_2.nc", "parts/mask.nc"):

@@ -77,6 +77,9 @@ def several_closes():
     as_tried("for i in 1 2 3; do echo $i > latest.nc; sleep 0.2; done", "cat latest.nc > o", flow=("publish: exit  # program0 writes it several times", ))
     as_tried("for i in 1 2; do echo $i > t; mv t latest.nc; sleep 0.2; done", "cat latest.nc > o", flow=("publish: close:2", ))
     as_tried("echo 1 > a; sleep 0.2; echo 2 > t; mv t a; sleep 0.2; echo 3 >> a", "cat a > o", flow=("publish: close:3", ))
+    # As HDF5 looks first: an open that fails makes nothing.
+    as_tried("/usr/bin/python3 -c 'import os\ntry: os.open(\"a\", os.O_RDWR)\nexcept OSError: os.write(os.open(\"a\", os.O_RDWR | os.O_CREAT | os.O_EXCL), b\"x\")\n"
+             "try: os.open(\"a\", os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nexcept OSError: pass'", "cat a > o", flow=("!publish", ))
     as_tried("echo 1 > .t; ln .t a.nc; rm .t", "cat a.nc > o", flow=("!publish", ))
 
 
