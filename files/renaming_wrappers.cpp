@@ -311,19 +311,21 @@ int rename_file(const Renamed& renamed, const NamedFile& from, const NamedFile& 
 }
 
 /// For a component that only reads the files. A file that is not on disk is on no file system for which
-/// rename could do anything: `mv` copies it then, and removes it.
+/// rename could do anything: `mv` copies it then, and removes it. One that is not there yet is waited for, as
+/// an open does.
 template <class Rename>
 int rename_read_any(const Renamed& renamed, const Rename& rename) {
   const auto [from, to] = std::pair(renamed.from, renamed.to);
   if (change_read(to.directory, to.text) != ReaderChange::to_disk) return fail(EACCES);
-  switch (remove_read(from.directory, from.text)) {
-    case ReaderChange::refused:
-      return fail(EACCES);
-    case ReaderChange::removed:
-      return fail(EXDEV);
-    default:
-      return rename();
+  ReaderChange change = remove_read(from.directory, from.text);
+  if (change == ReaderChange::to_disk) {
+    const int outcome = rename();
+    const bool may_come = outcome != 0 && errno == ENOENT;
+    if (!may_come || sluice::files::look_for(from.directory, from.text).kind != CoupledFile::Kind::image)
+      return outcome;
+    change = remove_read(from.directory, from.text);
   }
+  return fail(change == ReaderChange::refused ? EACCES : EXDEV);
 }
 
 /// A file in a directory that is to be renamed.

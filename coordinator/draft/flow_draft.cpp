@@ -40,6 +40,29 @@ bool may_be_exchanged(const std::string& word, const std::filesystem::path& dire
          !std::filesystem::exists(directory / path, error);
 }
 
+/// The words of a command that may be names: also behind the '=' of an option, and in the text of a shell.
+std::vector<std::string> names_in(const std::vector<std::string>& command) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& word) {
+    const std::size_t begin = word.starts_with('-') ? word.find('=') : std::string::npos;
+    names.push_back(begin == std::string::npos ? word : word.substr(begin + 1));
+  };
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool is_text = i > 1 && command[i - 1].starts_with('-') && command[i - 1].ends_with('c') &&
+                         std::filesystem::path(command.front()).filename().string().ends_with("sh");
+    if (!is_text) {
+      add(command[i]);
+      continue;
+    }
+    std::string text = command[i];
+    std::ranges::replace_if(
+        text, [](char c) { return std::string_view(";|&<>()'\"").find(c) != std::string_view::npos; }, ' ');
+    std::istringstream words(text);
+    for (std::string word; words >> word;) add(word);
+  }
+  return names;
+}
+
 /// A pattern stands for the last parts of a path.
 std::string pattern_of_word(const std::string& word) {
   std::string pattern;
@@ -129,7 +152,7 @@ std::vector<DraftRule> guess_rules(const std::vector<DraftComponent>& components
                                    const std::filesystem::path& directory) {
   std::map<std::string, DraftRule> rules;  // by the word that names the files
   for (std::size_t i = 0; i < components.size(); ++i) {
-    for (const std::string& word : components[i].command.program) {
+    for (const std::string& word : names_in(components[i].command.program)) {
       if (!may_be_exchanged(word, directory)) continue;
       DraftRule& rule = rules.try_emplace(word, DraftRule{pattern_of_word(word), i, {}, {}}).first->second;
       const bool is_known = rule.writer == i || (!rule.readers.empty() && rule.readers.back() == i);

@@ -79,6 +79,8 @@ def without_trial():
     expect(sorted(patterns()) == ["dir/mean.nc", "out.nc"], f"the patterns are {patterns()}")
     expect("writer: model\n    readers: [post]" in text("flow.yaml") and "writer: post\n    readers: [plot]" in text("flow.yaml"), "writers and readers")
     call(sluice, "check", "flow.yaml", status=0)
+    init("./model --out=a.nc", "sh -c './post a.nc > b.nc'", "sh -c 'cd . && ./plot <b.nc; ./plot --in=c.nc'")
+    expect(sorted(patterns()) == ["a.nc", "b.nc"], f"the patterns are {patterns()}")
     init("./model", "./post")
     for command in ("check", "run"):
         told = call(sluice, command, "flow.yaml", status=2).err

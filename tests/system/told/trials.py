@@ -38,7 +38,7 @@ def as_tried(writer, *readers, flow=(), inputs=None, warns=False):
 def files_that_go():
     """Who reads a file and removes it, or gives it another name, reads it; temporary files are covered by no rule."""
     as_tried("for i in 1 2 3; do echo $i > d$i.nc; done", "for i in 1 2 3; do cat d$i.nc >> o; rm d$i.nc; done", flow=("!when-done", 'path: "d*.nc"'))
-    as_tried("for i in 1 2 3; do echo $i > d$i.nc; done", "mkdir done; for i in 1 2 3; do mv d$i.nc done/e$i.nc; done; cat done/e?.nc > o", flow=("!when-done", ))
+    as_tried("for i in 1 2 3; do sleep 0.3; echo $i > d$i.nc; done", "mkdir done; for i in 1 2 3; do mv d$i.nc done/e$i.nc; done; cat done/e?.nc > o", flow=("!when-done", ))
     as_tried("for i in 1 2 3; do echo $i > d_$i.nc; done", "for i in 1 2 3; do cat d_$i.nc > d_x.nc; cat d_x.nc >> o; rm d_x.nc; done", flow=("!when-done", "d_[0-9]*.nc"))
     as_tried("echo 1 > tmp; sleep 0.5; cat tmp > a.nc; rm tmp", "echo 2 > tmp; cat tmp a.nc > o; rm tmp", flow=("it writes 'tmp', as program0 does", ))
 
