@@ -1,5 +1,6 @@
 #pragma once
 #include "carried_dataset.hpp"
+#include "sluice/runtime/protocol.hpp"
 
 // The functions of the table that do more than to pass a call on to the shadow.
 namespace sluice::api::netcdf {
@@ -11,8 +12,8 @@ void add_data_calls(DispatchTable& table) noexcept;
 /// Sets the members of the table that the shadow answers.
 void add_inquiries(DispatchTable& table) noexcept;
 
-/// Tells the user in the event log.
-void complain(const std::string& text);
+/// Tells the user in the event log; of a rule, once for each component.
+void complain(const std::string& text, std::uint32_t rule = runtime::OrdinaryFile::no_rule);
 
 /// The length of a dimension, with the number of records. Returns a status.
 int length_of(const CarriedGroup& group, int dimid, std::size_t* length);

@@ -213,8 +213,15 @@ bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
   if (!environment.is_coupled()) return false;
   const auto match = runtime::find_rule(environment, call.path);
   if (!match || !match->rule.has_hyperslabs || !is_in_memory(*match)) return false;
-  if (call.kind == sluice_netcdf_create)
-    return match->rule.writes && may_have_format(whole_mode, match->rule);
+  if (call.kind == sluice_netcdf_create) {
+    const bool has_format = may_have_format(whole_mode, match->rule);
+    if (match->rule.writes && !has_format)
+      complain(std::string(call.path) +
+                   " is a netCDF-4 file that stays on disk: it goes by its bytes, which readers see when it "
+                   "is closed. Leave 'keep' and 'through' out of its rule, or write a classic file",
+               match->rule.rule);
+    return match->rule.writes && has_format;
+  }
   if ((whole_mode & mode::write) != 0) return match->rule.writes && is_cdf_step(environment, *match);
   return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
 }
@@ -337,8 +344,8 @@ int tell_path(const sluice_netcdf_call& call) {
 
 }  // namespace
 
-void complain(const std::string& text) {
-  process_session(runtime::read_client_environment())->complain({runtime::OrdinaryFile::no_rule, text});
+void complain(const std::string& text, std::uint32_t rule) {
+  process_session(runtime::read_client_environment())->complain({rule, text});
 }
 
 int find_dataset_of_program(const sluice_netcdf_call& call) noexcept {

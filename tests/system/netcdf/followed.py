@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from flows import PYTHON, SLUICE, run, script, write_flow  # before harness: it finds that
+from flows import PYTHON, SLUICE, run, same_lines, script, write_flow  # before harness: it finds that
 import harness
 from harness import clear_directory, expect, finish
 
@@ -152,6 +152,51 @@ def verified():
     expect("8 equal files" in result.out and "read by the C library: 1 equal file" in result.out, "what was compared")
 
 
-CASES = {each.__name__: each for each in (asked_lengths, xarray, queue, streams, jobs, own_files, kept, restarted, resumed, verified)}
+def told():
+    """A netCDF-4 file that stays on disk goes by its bytes, and the run says so, once."""
+    write = "import netCDF4\nfor i in range(2):\n    with netCDF4.Dataset(f'a{i}.nc', 'w') as d: d.number = i\n"
+    read = "import netCDF4\nfor i in range(2):\n    with netCDF4.Dataset(f'a{i}.nc') as d: assert d.number == i\n"
+    write_flow(script("write.py", write), script("read.py", read), more=", keep: true")
+    result = run()
+    expect(result.err.count("is a netCDF-4 file that stays on disk") == 1, "what the run says")
+    expect(os.path.exists("a0.nc") and os.path.exists("a1.nc"), "a kept file is missing")
+
+
+R_WRITE = """
+library(ncdf4)
+x <- ncdim_def("x", "m", 1:4); t <- ncdim_def("t", "s", 1:3, unlim = TRUE)
+v <- ncvar_def("v", "K", list(x, t), -1, prec = "double")
+for (name in c("three.nc", "four.nc")) {
+  d <- nc_create(name, v, force_v4 = name == "four.nc")
+  for (i in 1:3) { ncvar_put(d, v, i * 1:4, start = c(1, i), count = c(4, 1)); nc_sync(d) }
+  ncatt_put(d, "v", "note", "by R"); nc_close(d)
+}
+"""
+R_READ = """
+library(ncdf4)
+for (name in c("three.nc", "four.nc")) {
+  d <- nc_open(name)
+  stopifnot(all(ncvar_get(d, "v") == outer(1:4, 1:3)), ncvar_get(d, "v", start = c(2, 3), count = c(1, 1)) == 6, ncatt_get(d, "v", "note")$value == "by R")
+  nc_close(d)
+}
+"""
+
+
+def tools():
+    """R's ncdf4 writes both formats; R, CDO and ncdump, each with its own netCDF, make of them what they make of files on disk."""
+    for name, lines in (("write.R", R_WRITE), ("read.R", R_READ)):
+        with open(name, "w") as file:
+            file.write(lines)
+    here = os.getcwd()
+    reads = f"Rscript {here}/read.R\n" + "".join(f"ncdump {name}.nc > {name}.dump\ncdo -s -infon {name}.nc > {name}.info\ncdo -s outputf,%g,4 -timmean {name}.nc > {name}.mean\n" for name in ("three", "four"))
+    os.makedirs("disk")
+    harness.call("sh", "-c", f"set -e\nRscript ../write.R\n{reads}", cwd="disk", status=0)
+    write_flow("Rscript write.R", reads)
+    run()
+    for name in ("three.dump", "three.info", "three.mean", "four.dump", "four.info", "four.mean"):
+        same_lines(name, "disk/" + name, "what is in " + name)
+
+
+CASES = {each.__name__: each for each in (asked_lengths, xarray, queue, streams, jobs, own_files, kept, restarted, resumed, verified, told, tools)}
 clear_directory()
 CASES[case]()
