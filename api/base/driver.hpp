@@ -39,6 +39,9 @@ class Driver {
   /// keeping.
   [[nodiscard]] virtual bool is_replayed() const noexcept { return false; }
 
+  /// Whether readers may come as soon as there are definitions.
+  [[nodiscard]] virtual bool shows_definitions_at_once() const noexcept { return false; }
+
   /// Collective; called first when the dataset leaves define mode. Passes the alignments and the reserved
   /// header space in force to a driver that lays out files of its own.
   /// `agreed`: for files that have all definitions, with room for the longest ones of all ranks.

@@ -269,7 +269,15 @@ int DescribedDataset::describe() {
   if (!has_changed_) return 0;
   const int status = library_.call("nc_enddef", shadow_);
   if (status != 0 && status != not_defining) return status;
-  return define(false);
+  bool are_seen = false;  // such readers need the shadow, too
+  const int of_look = guard([&] {
+    are_seen = DatasetUse(coupled_)->driver->shows_definitions_at_once();
+    return 0;
+  });
+  if (of_look != 0 || !are_seen) return of_look != 0 ? of_look : define(false);
+  const int of_sync = library_.call("nc_sync", shadow_);
+  const int of_all = of_sync != 0 ? of_sync : describe_wholly();
+  return of_all != 0 ? of_all : add_bytes();
 }
 
 int DescribedDataset::define(bool renews_attributes) {

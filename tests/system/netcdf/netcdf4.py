@@ -158,6 +158,53 @@ def live():
     run()
 
 
+AT_ONCE_WRITE = """
+import netCDF4, os, time
+d = netCDF4.Dataset('a.nc', 'w')
+d.createDimension('x', 3); g = d.createGroup('g'); g.note = 'in time'
+v = g.createVariable('v', 'i4', ('x',)); v[0] = 1
+while not os.path.exists('seen'): time.sleep(0.01)
+v[1:] = 2
+d.close()
+"""
+AT_ONCE_READ = """
+import netCDF4
+d = netCDF4.Dataset('a.nc')
+assert d.data_model == 'NETCDF4' and d['g'].note == 'in time' and d['g/v'][0] == 1
+open('seen', 'w').close()
+assert d['g/v'][:].tolist() == [1, 2, 2]
+"""
+
+
+def at_once():
+    """With publish: write a reader gets elements and groups while the writer goes on."""
+    write_flow(script("write.py", AT_ONCE_WRITE), script("read.py", AT_ONCE_READ), more=", publish: write")
+    run()
+
+
+STEPS_WRITE = """
+import netCDF4, numpy
+for i in range(40):
+    d = netCDF4.Dataset(NAME, 'w'); d.number = i; d.createDimension('t', None)
+    d.createVariable('v', 'f8', ('t',))[:] = numpy.arange(500) + i; d.createVariable('s', str)[0] = str(i)
+    d.close()
+"""
+STEPS_READ = """
+import netCDF4, numpy
+for i in range(40):
+    d = netCDF4.Dataset(NAME)
+    assert d.number == i and (d['v'][:] == numpy.arange(500) + i).all() and d['s'][0] == str(i), (i, d.number)
+    d.close()
+"""
+
+
+def steps():
+    """Many steps that are alike but for their values, of names of their own, and of a stream."""
+    for more, name in (("", "'a%d.nc' % i"), (", steps: stream", "'a.nc'")):
+        write_flow(script("write.py", STEPS_WRITE.replace("NAME", name)), script("read.py", STEPS_READ.replace("NAME", name)), more=more)
+        run()
+
+
 def kept():
     """With keep: true the file on disk has all of netCDF-4's model."""
     model(more=", keep: true")
@@ -165,7 +212,7 @@ def kept():
     same_lines("kept", "disk/dump", "the kept file")
 
 
-CASES = {"model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "kept": kept}
+CASES = {"model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
 clear_directory()
 if case.startswith("calls"):
     random_calls(*range(int(case[5:]), int(case[5:]) + 6))
