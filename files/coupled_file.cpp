@@ -20,6 +20,7 @@
 #include "process_session.hpp"
 #include "run_view.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/file_reading.hpp"
 #include "stream_visits.hpp"
 
 namespace sluice::files {
@@ -109,27 +110,66 @@ CoupledFile look_at(RunView& view, const runtime::RuleMatch& match) {
   return {CoupledFile::Kind::on_disk, {}, std::move(found->path), 0};
 }
 
+/// Without image and path it is an ordinary one.
 CoupledFile file_of(FoundImage found) {
   if (found.image) return {CoupledFile::Kind::image, std::move(found.image), {}, 0};
+  if (found.path.empty()) return {};
   return {CoupledFile::Kind::on_disk, {}, std::move(found.path), 0};
 }
 
+/// Nothing: is_outdated().
+std::optional<FoundImage> find_step(ProcessSession& process, const runtime::RuleMatch& match,
+                                    runtime::FindPurpose purpose, std::uint64_t step,
+                                    const ImageSession::IsOutdated& is_outdated) {
+  using runtime::FindPurpose;
+  if (auto own = uses_mpi() ? find_by_client_library(match.file, purpose) : std::nullopt) {
+    if (own->kind == CoupledFile::Kind::failed)
+      throw IoError(runtime::status_of_error_number(own->error_number), own->error_number, match.file,
+                    "open");
+    return FoundImage{std::move(own->image), std::move(own->path)};
+  }
+  if (purpose == FindPurpose::again) return process.session.find_again(match, step);
+  return process.session.find_next(match, purpose == FindPurpose::look, is_outdated);
+}
+
+/// The present step once more, which was given up. Who only looks looks at the next one where it is gone.
+std::optional<CoupledFile> find_again(ProcessSession& process, const runtime::RuleMatch& match,
+                                      std::uint64_t step, bool is_look,
+                                      const ImageSession::IsOutdated& is_outdated) {
+  using runtime::FindPurpose;
+  std::optional<FoundImage> found;
+  try {
+    found = find_step(process, match, FindPurpose::again, step, is_outdated);
+    if (found->image) process.visits.renew(match.file, *found);
+  } catch (const Error&) {
+    if (!is_look) throw;
+    found = find_step(process, match, FindPurpose::look, 0, is_outdated);
+  }
+  return found ? std::optional(file_of(std::move(*found))) : std::nullopt;
+}
+
 /// PnetCDF's own calls are none of the program's: the client library tells.
-CoupledFile find_in_stream(ProcessSession& process, const runtime::RuleMatch& match, const void* site) {
+std::optional<CoupledFile> find_in_stream(ProcessSession& process, const runtime::RuleMatch& match,
+                                          const void* site, const ImageSession::IsOutdated& is_outdated) {
   using runtime::FindPurpose;
   const bool is_look = site == nullptr;
-  const bool has_mpi = uses_mpi();
-  if (has_mpi) {
+  if (uses_mpi()) {
     const auto own = find_by_client_library(match.file, FindPurpose::probe);
-    if (own && own->kind == CoupledFile::Kind::ordinary) return {};
+    if (own && own->kind == CoupledFile::Kind::ordinary) return CoupledFile{};
   }
   auto present = is_look ? process.visits.look(match.file) : process.visits.open(match.file, site);
-  if (present) return {CoupledFile::Kind::image, std::move(present), {}, 0};
-  std::optional<CoupledFile> found;
-  if (has_mpi) found = find_by_client_library(match.file, is_look ? FindPurpose::look : FindPurpose::open);
-  if (!found) found = file_of(process.session.find_next(match, is_look));
-  if (!is_look && found->image) process.visits.begin(match.file, site, found->image);
-  return std::move(*found);
+  if (present && present->image) return file_of(std::move(*present));
+  if (present) return find_again(process, match, present->step, is_look, is_outdated);
+  auto next = find_step(process, match, is_look ? FindPurpose::look : FindPurpose::open, 0, is_outdated);
+  if (!next) return std::nullopt;
+  if (next->image && !is_look) process.visits.begin(match.file, site, *next);
+  return file_of(std::move(*next));
+}
+
+std::string from_root(const std::string& path) {
+  std::array<char, PATH_MAX> directory;
+  const bool is_relative = !path.starts_with('/') && ::getcwd(directory.data(), directory.size()) != nullptr;
+  return is_relative ? std::string(directory.data()) + '/' + path : path;
 }
 
 CoupledFile find(int directory, const char* path, const void* site) {
@@ -143,14 +183,24 @@ CoupledFile find(int directory, const char* path, const void* site) {
     if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
   }
   if (!environment.is_coupled()) return {};
-  const auto match = runtime::find_rule(environment, whole);
-  if (!match || !runtime::is_read_as_file(*match)) return {};
-  if (process.is_attached) return look_at(process.view, *match);
-  if (match->rule.is_stream) return find_in_stream(process, *match, site);
-  if (has_streams && uses_mpi()) {
-    if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+  const std::string fixed = from_root(whole);  // another thread may change the working directory
+  for (;;) {
+    const auto match = runtime::find_rule(environment, fixed);
+    if (!match || !runtime::is_read_as_file(*match)) return {};
+    if (process.is_attached) return look_at(process.view, *match);
+    const auto is_outdated = [&] {
+      const auto now = runtime::find_rule(environment, fixed);
+      return !now || now->key != match->key;
+    };
+    if (match->rule.is_stream) {
+      if (auto found = find_in_stream(process, *match, site, is_outdated)) return std::move(*found);
+      continue;
+    }
+    if (has_streams && uses_mpi()) {
+      if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+    }
+    if (auto found = process.session.find(*match, is_outdated)) return file_of(std::move(*found));
   }
-  return file_of(process.session.find(*match));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ using sluice::files::CoupledEntries;
 using sluice::files::may_list_coupled;
 using sluice::files::of_directory;
 using sluice::files::OpenDirectories;
+using sluice::runtime::FileDescriptor;
 
 static_assert(sizeof(dirent) == sizeof(dirent64));
 
@@ -56,8 +58,19 @@ DIR* with_coupled_files(DIR* directory, const char* path = nullptr) noexcept {
   return directory;
 }
 
-template <class Entry, class Read>
-Entry* read_any(DIR* directory, const Read& read) {
+/// Whether Sluice makes files of this name beside those of programs, for a moment.
+bool is_of_sluice(std::string_view name) noexcept {
+  return name.starts_with('.') && (name.ends_with(".sluice-partial") || name.starts_with(".sluice-renamed-"));
+}
+
+/// `read_entry(directory)` is the C library's call.
+template <class Entry, class ReadEntry>
+Entry* read_any(DIR* directory, const ReadEntry& read_entry) {
+  const auto read = [&](DIR* from) {
+    Entry* entry = read_entry(from);
+    while (entry != nullptr && is_of_sluice(entry->d_name) && may_list_coupled()) entry = read_entry(from);
+    return entry;
+  };
   CoupledEntries* const coupled = directories().find(directory);
   if (coupled == nullptr) return read(directory);
   if (!coupled->is_begun()) {
@@ -77,7 +90,12 @@ Entry* read_any(DIR* directory, const Read& read) {
 
 template <class Entry, class Read, class ReadAll>
 int read_into(DIR* directory, Entry* entry, Entry** result, const Read& read, const ReadAll& real) {
-  if (directories().find(directory) == nullptr) return real(directory, entry, result);
+  if (directories().find(directory) == nullptr) {
+    int status = real(directory, entry, result);
+    while (status == 0 && *result != nullptr && is_of_sluice(entry->d_name) && may_list_coupled())
+      status = real(directory, entry, result);
+    return status;
+  }
   const int before = errno;
   errno = 0;
   const Entry* const found = read_any<Entry>(directory, read);
@@ -189,18 +207,34 @@ class Walk {
 
   int run() {
     struct stat facts {};
-    if (status_of(facts) != 0) return -1;
+    if (has(FTW_CHDIR)) start_ = FileDescriptor(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if ((has(FTW_CHDIR) && !start_) || status_of(facts) != 0) return -1;
     device_ = facts.st_dev;
     FTW place{static_cast<int>(path_.rfind('/') + 1), 0};  // npos + 1 is 0
+    if (!enter(path_.substr(0, static_cast<std::size_t>(place.base)))) return -1;
     const int outcome = go(place);
+    if (start_ && ::fchdir(start_.number()) != 0) return -1;
     return has_actions() && (outcome == FTW_SKIP_SUBTREE || outcome == FTW_SKIP_SIBLINGS) ? 0 : outcome;
   }
 
  private:
   [[nodiscard]] bool has(int flag) const noexcept { return (flags_ & flag) != 0; }
   [[nodiscard]] bool has_actions() const noexcept { return has(FTW_ACTIONRETVAL); }
-  int status_of(struct stat& facts) const {
-    return has(FTW_PHYS) ? ::lstat(path_.c_str(), &facts) : ::stat(path_.c_str(), &facts);
+  /// What paths begin at.
+  [[nodiscard]] int from() const noexcept { return start_ ? start_.number() : AT_FDCWD; }
+  int status_of(struct stat& facts, bool is_of_link) const {
+    return ::fstatat(from(), path_.c_str(), &facts, is_of_link ? AT_SYMLINK_NOFOLLOW : 0);
+  }
+  int status_of(struct stat& facts) const { return status_of(facts, has(FTW_PHYS)); }
+  /// With FTW_CHDIR the program is told of a file in the file's directory, and of the end of a directory in
+  /// that itself. False and errno where that fails.
+  [[nodiscard]] bool enter(const std::string& directory) {
+    if (!has(FTW_CHDIR) || directory == entered_) return true;
+    const FileDescriptor opened(
+        ::openat(from(), directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened || ::fchdir(opened.number()) != 0) return false;
+    entered_ = directory;
+    return true;
   }
   int tell(const struct stat& facts, int type, FTW place) {
     return visit_(path_.c_str(), &facts, type, &place);
@@ -211,7 +245,7 @@ class Walk {
     struct stat facts {};
     if (status_of(facts) != 0) {
       if (errno != EACCES && errno != ENOENT) return -1;
-      const bool is_link = !has(FTW_PHYS) && ::lstat(path_.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
+      const bool is_link = !has(FTW_PHYS) && status_of(facts, true) == 0 && S_ISLNK(facts.st_mode);
       return tell(facts, is_link ? FTW_SLN : FTW_NS, place);
     }
     if (!S_ISDIR(facts.st_mode)) return tell(facts, S_ISLNK(facts.st_mode) ? FTW_SL : FTW_F, place);
@@ -228,20 +262,26 @@ class Walk {
     const std::size_t length = path_.size();
     if (path_.back() != '/') path_ += '/';
     const FTW inner{static_cast<int>(path_.size()), place.level + 1};
+    const std::string self = path_;
     for (auto name = names.begin(); outcome == 0 && name != names.end(); ++name) {
+      if (!enter(self)) return -1;
       path_.replace(static_cast<std::size_t>(inner.base), std::string::npos, *name);
       outcome = go(inner);
       if (has_actions() && outcome == FTW_SKIP_SUBTREE) outcome = 0;
     }
     path_.resize(length);
     if (has_actions() && (outcome == FTW_SKIP_SIBLINGS || outcome == FTW_SKIP_SUBTREE)) outcome = 0;
-    return outcome == 0 && has(FTW_DEPTH) ? tell(facts, FTW_DP, place) : outcome;
+    if (outcome != 0 || !has(FTW_DEPTH)) return outcome;
+    return enter(self) ? tell(facts, FTW_DP, place) : -1;
   }
 
   /// All at once, so that no descriptor stays open. Returns 0, or an error number.
   int read_names(std::vector<std::string>& names) const {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path_.c_str()), ::closedir);
+    FileDescriptor opened(::openat(from(), path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened) return errno;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(opened.number()), ::closedir);
     if (directory == nullptr) return errno;
+    (void)opened.release();
     errno = 0;
     while (const dirent* const entry = ::readdir(directory.get())) {
       if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
@@ -253,14 +293,16 @@ class Walk {
   int flags_;
   const Visit& visit_;
   std::string path_;
+  FileDescriptor start_;  ///< FTW_CHDIR: the working directory before
+  std::string entered_;   ///< where the program is, from there on
   dev_t device_ = 0;
   std::set<std::pair<dev_t, ino_t>> known_;  ///< directories that were visited
 };
 
-/// `visit`: as of nftw(3). FTW_CHDIR is left to the C library: the walk then sees the disk alone.
+/// `visit`: as of nftw(3).
 template <class Visit, class OnDisk>
 int walk(const char* top, int flags, const Visit& visit, const OnDisk& on_disk) {
-  if (top == nullptr || *top == '\0' || (flags & FTW_CHDIR) != 0 || !is_listing_wrapped()) return on_disk();
+  if (top == nullptr || *top == '\0' || !is_listing_wrapped()) return on_disk();
   try {
     return Walk<Visit>(top, flags, visit).run();
   } catch (const std::bad_alloc&) {

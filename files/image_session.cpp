@@ -30,6 +30,8 @@ using runtime::MessageType;
 namespace {
 
 constexpr std::uint64_t any_step = 0;
+/// Nothing tells of links that any process may make on any disk.
+constexpr int look_at_name_ms = 100;
 
 FileDescriptor duplicate(int descriptor, int least_number) {
   return FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, least_number));
@@ -101,14 +103,16 @@ bool HiddenDescriptor::is_there() const noexcept {
 ImageSession::ImageSession(runtime::ClientEnvironment environment)
     : environment_(std::move(environment)), process_token_(runtime::random_number()) {}
 
-FoundImage ImageSession::find(const runtime::RuleMatch& match) {
+std::optional<FoundImage> ImageSession::find(const runtime::RuleMatch& match, const IsOutdated& is_outdated) {
   keep_another_connection();
   auto connection = take_connection();
+  connection->is_outdated = &is_outdated;
   try {
     FoundImage found = open(*connection, match);
     give_back(std::move(connection));
     return found;
   } catch (const Error& error) {
+    if (gives_up(connection)) return std::nullopt;
     if (error.status() != NC_ENOENT) throw;
     give_back(std::move(connection));
     // Its memory may have been used again, and this process has seen it: then it goes on seeing that.
@@ -118,9 +122,19 @@ FoundImage ImageSession::find(const runtime::RuleMatch& match) {
   }
 }
 
-FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look) {
+/// The matcher forgets what nobody waits for. The process has another connection all the time.
+bool ImageSession::gives_up(std::unique_ptr<Connection>& connection) {
+  if (!connection->is_given_up) return false;
+  give_back(take_connection());
+  connection.reset();
+  return true;
+}
+
+std::optional<FoundImage> ImageSession::find_next(const runtime::RuleMatch& match, bool is_look,
+                                                  const IsOutdated& is_outdated) {
   keep_another_connection();
   auto connection = take_connection();
+  connection->is_outdated = &is_outdated;
   // First: the writer may wait until the step before has been read.
   leave_steps(*connection, &match.file);
   try {
@@ -128,23 +142,41 @@ FoundImage ImageSession::find_next(const runtime::RuleMatch& match, bool is_look
     give_back(std::move(connection));
     return found;
   } catch (const Error& error) {
+    if (gives_up(connection)) return std::nullopt;
     if (error.status() == NC_ENOENT) give_back(std::move(connection));
     throw;
   }
 }
 
+FoundImage ImageSession::find_again(const runtime::RuleMatch& match, std::uint64_t step) {
+  auto connection = take_connection();
+  try {
+    FoundImage found = open(*connection, match, true, step);
+    give_back(std::move(connection));
+    return found;
+  } catch (const Error&) {
+    give_back(std::move(connection));
+    throw;
+  }
+}
+
 /// A step that grows has another image each time.
-FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look) {
+FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look,
+                              std::uint64_t again) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
-  const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, 0, is_look};
+  const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, again, is_look};
   const bool keeps = match.rule.is_stream && match.rule.may_restart && !is_look;
   auto answer = exchange(connection, keeps ? MessageType::keep_image : MessageType::read_image,
                          runtime::encode(request), MessageType::image_made);
   const auto made = runtime::decode<runtime::ImageMade>(answer.fields);
-  if (!made.path.empty()) return made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
+  if (!made.path.empty()) {
+    FoundImage on_disk = made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
+    on_disk.step = made.step;
+    return on_disk;
+  }
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
   if (keeps && made.step != 0) keep_step(match.file, made.step);
-  FoundImage found;
+  FoundImage found{{}, {}, made.step};
   if (!made.grows) found.image = known_image(match.file, made.step);
   if (found.image) return found;
   found.image = std::move(answer.descriptors.front());
@@ -277,7 +309,12 @@ runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageT
   }
   send(connection.socket, {type, tag, std::move(fields)});
   for (;;) {
-    await_message(connection.socket.descriptor());
+    const bool may_change = connection.is_outdated != nullptr;
+    while (!await_message(connection.socket.descriptor(), may_change ? look_at_name_ms : 0)) {
+      if (!(*connection.is_outdated)()) continue;
+      connection.is_given_up = true;
+      throw Error(NC_EIO, "the name leads to another file now");
+    }
     auto message = connection.socket.receive();
     if (!message) throw Error(NC_EIO, "the matcher has closed the connection");
     if (message->tag != tag) continue;  // of segments, which nobody maps here
@@ -312,6 +349,7 @@ std::unique_ptr<ImageSession::Connection> ImageSession::take_connection() {
 }
 
 void ImageSession::give_back(std::unique_ptr<Connection> connection) {
+  connection->is_outdated = nullptr;
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(connection));
 }

@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,8 +55,9 @@ class HiddenDescriptor {
 
 /// The bytes of a coupled file, or the file on disk that has them.
 struct FoundImage {
-  runtime::FileDescriptor image;  ///< close-on-exec; its offset is not to be used
-  std::string path;               ///< where there is no image
+  runtime::FileDescriptor image = {};  ///< close-on-exec; its offset is not to be used
+  std::string path = {};               ///< where there is no image
+  std::uint64_t step = 0;              ///< of the image, where that is known
 };
 
 /// Whether this process has steps of streams open; a forked child, or one of vfork, has none.
@@ -76,11 +79,19 @@ class ImageSession {
   [[nodiscard]] const runtime::ClientEnvironment& environment() const noexcept { return environment_; }
   [[nodiscard]] std::uint64_t process_token() const noexcept { return process_token_; }
 
-  /// Waits until the file is published. Throws Error: NC_ENOENT when it can never come.
-  [[nodiscard]] FoundImage find(const runtime::RuleMatch& match);
+  /// Whether the path that somebody waits for leads to another file by now, by a link that was made
+  /// meanwhile.
+  using IsOutdated = std::function<bool()>;
+  /// Waits until the file is published, or is_outdated(): then there is nothing. Throws Error: NC_ENOENT when
+  /// it can never come.
+  [[nodiscard]] std::optional<FoundImage> find(const runtime::RuleMatch& match,
+                                               const IsOutdated& is_outdated);
   /// The next step of a stream, with `is_look` without going on to it. The process has read the step before.
   /// Throws Error: NC_ENOENT at its end.
-  [[nodiscard]] FoundImage find_next(const runtime::RuleMatch& match, bool is_look);
+  [[nodiscard]] std::optional<FoundImage> find_next(const runtime::RuleMatch& match, bool is_look,
+                                                    const IsOutdated& is_outdated);
+  /// A step of a stream once more. Throws Error where it is gone.
+  [[nodiscard]] FoundImage find_again(const runtime::RuleMatch& match, std::uint64_t step);
 
   /// The process has read the steps of streams that it has; it ends, or becomes another program.
   void leave_steps();
@@ -107,6 +118,8 @@ class ImageSession {
   struct Connection {
     runtime::PacketSocket socket;
     FileIdentity identity;
+    const IsOutdated* is_outdated = nullptr;  ///< looked at during a wait
+    bool is_given_up = false;                 ///< because of that
   };
   /// An image that this process has asked for: the same as long as the step is the newest one.
   struct KnownImage {
@@ -132,8 +145,9 @@ class ImageSession {
   void post(runtime::MessageType type, const std::vector<std::byte>& fields);
   [[nodiscard]] runtime::ReceivedMessage ask(runtime::MessageType type, std::vector<std::byte> fields,
                                              runtime::MessageType expected);
-  [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match,
-                                bool is_look = false);
+  [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match, bool is_look = false,
+                                std::uint64_t again = 0);
+  [[nodiscard]] bool gives_up(std::unique_ptr<Connection>& connection);
   void keep_step(const std::string& file, std::uint64_t step);
   void leave_steps(Connection& connection, const std::string* file);
   [[nodiscard]] runtime::FileDescriptor known_image(const std::string& file, std::uint64_t step);

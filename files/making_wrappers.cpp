@@ -66,6 +66,15 @@ int make_any(int directory, const char* path, const Make& make) {
   return undisturbed([&] { return make_it(directory, path, make); });
 }
 
+template <class Make>
+int link_any(int directory, const char* path, const Make& make) {
+  return undisturbed([&] {
+    const int made = make_it(directory, path, make);
+    if (made == 0) sluice::files::publish_behind_link(directory, path);
+    return made;
+  });
+}
+
 /// Files of random names. The C library opens them by calls of its own, so they are made here where a rule
 /// may cover one. `flags`: in addition to those that such files have.
 int make_temporary(char* name, int suffix, int flags) noexcept {
@@ -136,11 +145,11 @@ SLUICE_EXPORT int __xmknodat(int version, int directory, const char* path, mode_
 }
 
 SLUICE_EXPORT int symlink(const char* target, const char* path) noexcept {
-  return make_any(AT_FDCWD, path, [&] { return SLUICE_REAL(symlink)(target, path); });
+  return link_any(AT_FDCWD, path, [&] { return SLUICE_REAL(symlink)(target, path); });
 }
 
 SLUICE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
-  return make_any(directory, path, [&] { return SLUICE_REAL(symlinkat)(target, directory, path); });
+  return link_any(directory, path, [&] { return SLUICE_REAL(symlinkat)(target, directory, path); });
 }
 
 SLUICE_EXPORT int bind(int socket, const sockaddr* address, socklen_t length) noexcept {

@@ -15,6 +15,7 @@
 #include "sluice/files/coupled_file.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/file_reading.hpp"
+#include "written_file.hpp"
 
 namespace sluice::files {
 
@@ -39,7 +40,8 @@ NamedFile find_named(int directory, const char* path) {
   NamedFile found;
   const ImageSession& session = process_session();
   const std::string whole = whole_path(directory, path);
-  if (whole.empty() || is_in_pnetcdf() || !session.environment().is_coupled()) return found;
+  if (whole.empty() || is_in_pnetcdf() || !session.environment().is_coupled() || !may_go_up(directory, path))
+    return found;
   const auto match = runtime::find_rule(session.environment(), whole, runtime::LastLink::stay);
   if (!match || !runtime::is_written_as_file(match->rule)) return found;
   const bool is_in_place = matcher::is_written_in_place(match->rule.through);

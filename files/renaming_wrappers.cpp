@@ -41,7 +41,6 @@ using sluice::runtime::NameFile;
 
 constexpr mode_t all_may = 0666;
 constexpr mode_t permissions = 07777;
-constexpr mode_t owner_may = S_IRUSR | S_IWUSR;
 
 /// A path as a call gets it.
 struct Path {
@@ -125,12 +124,11 @@ int open_ordinary(const Path& path, int flags) noexcept {
   return ::openat(path.directory, path.text, flags | O_CLOEXEC, all_may);
 }
 
-/// Its owner can always read and write a file of the run, because the matcher opens it again for others.
 void copy_facts(int from, int to) noexcept {
   struct stat facts {};
   if (::fstat(from, &facts) != 0) return;
   const timespec times[] = {facts.st_atim, facts.st_mtim};
-  (void)::fchmod(to, (facts.st_mode & permissions) | owner_may);
+  (void)::fchmod(to, facts.st_mode & permissions);
   (void)::futimens(to, times);
 }
 
@@ -176,10 +174,11 @@ bool are_one_file(const Path& a, const Path& b) noexcept {
 /// or 0.
 int publish_renamed(const Path& to, OpenReason reason) noexcept {
   {
-    const Inside inside;  // as all files of the run, its owner can read and write it
+    const Inside inside;  // the matcher reads it
     struct stat facts {};
-    if (::fstatat(to.directory, to.text, &facts, 0) == 0 && (facts.st_mode & owner_may) != owner_may)
-      (void)::fchmodat(to.directory, to.text, (facts.st_mode & permissions) | owner_may, 0);
+    const bool may_read = ::faccessat(to.directory, to.text, R_OK, AT_EACCESS) == 0;
+    if (!may_read && ::fstatat(to.directory, to.text, &facts, 0) == 0)
+      (void)::fchmodat(to.directory, to.text, (facts.st_mode & permissions) | S_IRUSR, 0);
   }
   WrittenFile renamed = open_written(to, O_WRONLY, reason);
   if (renamed.kind == WrittenFile::Kind::failed) return renamed.error_number;
@@ -422,7 +421,9 @@ int rename_link(const Renamed& renamed, const Rename& rename) {
   // First: what is being kept must not replace the link.
   if (can_be_done && target.kind == NamedFile::Kind::in_run && !renamed.has(RENAME_EXCHANGE))
     (void)remove_from_run(target);
-  return rename();
+  const int renamed_it = rename();
+  if (renamed_it == 0) sluice::files::publish_behind_link(renamed.to.directory, renamed.to.text);
+  return renamed_it;
 }
 
 template <class Rename>

@@ -48,39 +48,56 @@ bool StreamVisits::is_open(const Visit& visit) const {
   return find_number(visit.identity, first_hidden_number, own) != no_number;
 }
 
-runtime::FileDescriptor StreamVisits::open(const std::string& file, const void* site) {
+FoundImage StreamVisits::present_of(const Visit& visit) const {
+  const int number = number_of(visit);
+  return {number == no_number ? runtime::FileDescriptor() : duplicate_of(number), {}, visit.step};
+}
+
+std::optional<FoundImage> StreamVisits::open(const std::string& file, const void* site) {
   const std::lock_guard lock(mutex_);
   const auto known = visits_.find(file);
-  if (known == visits_.end()) return {};
+  if (known == visits_.end()) return std::nullopt;
   Visit& visit = known->second;
-  if (std::ranges::find(visit.sites, site) != visit.sites.end()) return {};
-  const int number = number_of(visit);
-  if (number == no_number) return {};
-  auto image = duplicate_of(number);
+  if (std::ranges::find(visit.sites, site) != visit.sites.end()) return std::nullopt;
+  FoundImage present = present_of(visit);
   visit.sites.push_back(site);
   looks_[file].has_looked = false;
-  return image;
+  return present;
 }
 
-runtime::FileDescriptor StreamVisits::look(const std::string& file) {
+std::optional<FoundImage> StreamVisits::look(const std::string& file) {
   const std::lock_guard lock(mutex_);
   const auto known = visits_.find(file);
-  const int number = known == visits_.end() ? no_number : number_of(known->second);
-  if (number != no_number && is_open(known->second)) return duplicate_of(number);
+  const bool is_known = known != visits_.end();
+  if (is_known && is_open(known->second)) return present_of(known->second);
   Looks& looks = looks_[file];
-  const bool is_for_present = number != no_number && !looks.has_looked && !looks.is_ahead;
+  const bool is_for_present = is_known && !looks.has_looked && !looks.is_ahead;
   looks.has_looked = true;
-  return is_for_present ? duplicate_of(number) : runtime::FileDescriptor{};
+  return is_for_present ? std::optional(present_of(known->second)) : std::nullopt;
 }
 
-void StreamVisits::begin(const std::string& file, const void* site, const runtime::FileDescriptor& image) {
+void StreamVisits::begin(const std::string& file, const void* site, const FoundImage& found) {
   const std::lock_guard lock(mutex_);
-  std::erase(with_image_, file);
   Visit& visit = visits_[file] = Visit{};
+  visit.sites = {site};
+  keep_image(file, visit, found);
+  Looks& looks = looks_[file];
+  looks.is_ahead = looks.is_ahead || looks.has_looked;
+  looks.has_looked = false;
+}
+
+void StreamVisits::renew(const std::string& file, const FoundImage& found) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = visits_.find(file); known != visits_.end()) keep_image(file, known->second, found);
+}
+
+void StreamVisits::keep_image(const std::string& file, Visit& visit, const FoundImage& found) {
+  const runtime::FileDescriptor& image = found.image;
+  std::erase(with_image_, file);
+  visit.step = found.step;
   struct stat facts {};
   if (::fstat(image.number(), &facts) == 0) visit.bytes = static_cast<std::uint64_t>(facts.st_size);
   visit.identity = identity_of(image.number());
-  visit.sites = {site};
   give_up_images(visit.bytes);
   runtime::FileDescriptor hidden = hidden_duplicate(image.number());
   if (!hidden && !with_image_.empty()) {
@@ -91,9 +108,6 @@ void StreamVisits::begin(const std::string& file, const void* site, const runtim
     visit.image = HiddenDescriptor(std::move(hidden), visit.identity);
     with_image_.push_back(file);
   }
-  Looks& looks = looks_[file];
-  looks.is_ahead = looks.is_ahead || looks.has_looked;
-  looks.has_looked = false;
 }
 
 /// Of the names that were opened first, until there is room for an image of so many bytes.

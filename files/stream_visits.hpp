@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,24 +15,29 @@ namespace sluice::files {
 /// call that has opened this step already: docs/steps.md, "Programs that read by the C library".
 ///
 /// Only the last names that were opened keep their images, within the limits of ImageSession: each image
-/// holds memory of the run and a descriptor. An older step is found as long as the program has it open.
+/// holds memory of the run and a descriptor. An older step is found as long as the program has it open;
+/// otherwise it is opened once more by its number.
 class StreamVisits {
  public:
-  /// The image of the present step for an open by the call at `site`. Empty: the call goes on to the next
-  /// step. Throws Error(NC_ENFILE): no descriptor is left for it.
-  [[nodiscard]] runtime::FileDescriptor open(const std::string& file, const void* site);
-  /// The image of the present step for who asks for facts, if the program has it open, or may open it again:
-  /// CDO opens a file, asks for facts, and opens it for good. Empty: the question is about the next step. It
-  /// is where the program has asked twice since, and where it has once asked before it went on to a step.
+  /// The present step for an open by the call at `site`; without an image, which was given up, it has to be
+  /// opened once more by its number (0: that is not known). Nothing: the call goes on to the next step.
   /// Throws Error(NC_ENFILE): no descriptor is left for it.
-  [[nodiscard]] runtime::FileDescriptor look(const std::string& file);
+  [[nodiscard]] std::optional<FoundImage> open(const std::string& file, const void* site);
+  /// The present step for who asks for facts, if the program has it open, or may open it again:
+  /// CDO opens a file, asks for facts, and opens it for good. Nothing: the question is about the next step.
+  /// It is where the program has asked twice since, and where it has once asked before it went on to a step.
+  /// Throws Error(NC_ENFILE): no descriptor is left for it.
+  [[nodiscard]] std::optional<FoundImage> look(const std::string& file);
   /// The call at `site` has opened the next step.
-  void begin(const std::string& file, const void* site, const runtime::FileDescriptor& image);
+  void begin(const std::string& file, const void* site, const FoundImage& found);
+  /// The present step has been opened once more.
+  void renew(const std::string& file, const FoundImage& found);
 
  private:
   struct Visit {
     HiddenDescriptor image;  ///< empty: given up
     FileIdentity identity;
+    std::uint64_t step = 0;
     std::uint64_t bytes = 0;
     std::vector<const void*> sites;
   };
@@ -39,6 +45,8 @@ class StreamVisits {
     bool has_looked = false;  ///< while the file was not open, since its last open
     bool is_ahead = false;    ///< the program looks before it goes on to a step
   };
+  [[nodiscard]] FoundImage present_of(const Visit& visit) const;
+  void keep_image(const std::string& file, Visit& visit, const FoundImage& found);
   [[nodiscard]] int number_of(const Visit& visit) const;
   [[nodiscard]] bool is_open(const Visit& visit) const;
   void give_up_images(std::uint64_t bytes);

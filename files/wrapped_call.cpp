@@ -112,6 +112,19 @@ WrittenFile open_written(int directory, const char* path, int flags, mode_t mode
   return file;
 }
 
+void publish_behind_link(int directory, const char* path) noexcept {
+  if (!may_be_written(path)) return;
+  const int before = errno;
+  const bool leads_out = [&] {
+    const Inside inside;
+    return leads_to_ordinary_file(directory, path);
+  }();
+  WrittenFile file;
+  if (leads_out) file = open_written(directory, path, O_WRONLY, 0, OpenReason::renamed);
+  if (file.kind == WrittenFile::Kind::given) close_written(file.file);
+  errno = before;
+}
+
 ReaderChange change_read(int directory, const char* path) noexcept {
   if (!may_be_read_only(path)) return ReaderChange::to_disk;
   const Inside inside;

@@ -165,6 +165,10 @@ void end_at_once() noexcept;
 /// Closes a file that this library has opened for the program, as the program would.
 void close_written(runtime::FileDescriptor& descriptor) noexcept;
 
+/// A link has been made at the path. What it leads to is published, if no rule covers that: so readers get it
+/// now. Leaves errno as it is.
+void publish_behind_link(int directory, const char* path) noexcept;
+
 /// What the component may do with a file that it only reads; to_disk where no rule covers the path.
 [[nodiscard]] ReaderChange change_read(int directory, const char* path) noexcept;
 [[nodiscard]] ReaderChange remove_read(int directory, const char* path) noexcept;
@@ -289,7 +293,8 @@ auto ask_unfollowed(int directory, const char* path, const OfImage& of_image, co
   note_call(directory, path, Recorded::asked);
   return undisturbed([&] {
     if (may_be_coupled(path) && is_link(directory, path)) return of_path(directory, path);
-    return ask_it(directory, path, of_image, of_path);
+    const auto answer = ask_it(directory, path, of_image, of_path);  // may have waited for the link
+    return may_be_coupled(path) && is_link(directory, path) ? of_path(directory, path) : answer;
   });
 }
 

@@ -27,12 +27,6 @@ int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
 int __openat_2(int directory, const char* path, int flags);
 int __openat64_2(int directory, const char* path, int flags);
-int __xstat(int version, const char* path, struct stat* facts);
-int __xstat64(int version, const char* path, struct stat64* facts);
-int __lxstat(int version, const char* path, struct stat* facts);
-int __lxstat64(int version, const char* path, struct stat64* facts);
-int __fxstatat(int version, int directory, const char* path, struct stat* facts, int flags);
-int __fxstatat64(int version, int directory, const char* path, struct stat64* facts, int flags);
 }
 
 namespace {
@@ -95,6 +89,11 @@ bool is_for_reading(int flags) noexcept {
          (flags & O_TMPFILE) != O_TMPFILE;
 }
 
+/// No file can be made by such a name, whatever is there.
+bool is_of_directory(const char* path, int flags) noexcept {
+  return (flags & O_CREAT) != 0 && path != nullptr && std::string_view(path).ends_with('/');
+}
+
 /// O_TMPFILE has O_DIRECTORY.
 bool is_of_no_file(int flags) noexcept {
   return (flags & (O_DIRECTORY | O_PATH)) != 0;
@@ -149,7 +148,8 @@ template <class OpenPath>
 int open_it(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
   if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags, site);
-  if (stops_at_link(directory, path, flags)) return open_path(directory, path);
+  if (stops_at_link(directory, path, flags) || is_of_directory(path, flags))
+    return open_path(directory, path);
   if (!is_for_reading(flags)) {
     if (path != nullptr && !is_of_no_file(flags) && sluice::files::records_files())
       sluice::files::record_written(directory, path, may_be_for_reading(flags));
@@ -328,34 +328,11 @@ FILE* reopen_any(const char* path, const char* mode, FILE* stream, const void* s
   return with_parts(AT_FDCWD, path, opened);
 }
 
-int facts_of(int descriptor, struct stat* facts) noexcept {
-  return ::fstat(descriptor, facts);
-}
-int facts_of(int descriptor, struct stat64* facts) noexcept {
-  return ::fstat64(descriptor, facts);
-}
-
-/// A memory file has no name, but the image of a coupled file has those in the run.
-template <class Facts>
-int stat_image(const CoupledFile& image, Facts* facts) noexcept {
-  const int status = facts_of(image.image.number(), facts);
-  if (status == 0 && facts->st_nlink == 0) facts->st_nlink = image.names;
-  return status;
-}
-
-/// `flags`: as of fstatat(2).
-template <class OfImage, class OfPath>
-int ask_by_flags(int flags, int directory, const char* path, const OfImage& of_image,
-                 const OfPath& of_path) noexcept {
-  return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? ask_unfollowed(directory, path, of_image, of_path)
-                                            : ask_any(directory, path, of_image, of_path);
-}
-
-/// Who only reads a file may not write it.
-int may_access(int image, const char* path, int mode) noexcept {
+/// Who only reads a file may not write it. `flags`: as of faccessat(2).
+int may_access(const CoupledFile& image, const char* path, int mode, int flags) noexcept {
   if ((mode & W_OK) != 0 && !may_be_written(path)) return fail(EACCES);
-  const int trouble = (mode & X_OK) != 0 ? sluice::files::trouble_of_running(image) : 0;
-  return trouble == 0 ? 0 : fail(trouble);
+  return SLUICE_REAL(faccessat)(AT_FDCWD, sluice::files::ImageLink(image).path(), mode,
+                                flags & ~AT_SYMLINK_NOFOLLOW);
 }
 
 mode_t mode_of(int flags, va_list arguments) {
@@ -426,76 +403,19 @@ SLUICE_FREOPEN(freopen64)
 SLUICE_CREAT(creat)
 SLUICE_CREAT(creat64)
 
-#define SLUICE_STAT(stat, structure, ask)                                                   \
-  SLUICE_EXPORT int stat(const char* path, struct structure* facts) noexcept {              \
-    return ask(                                                                             \
-        AT_FDCWD, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
-        [&](int, const char* other) { return SLUICE_REAL(stat)(other, facts); });           \
+#define SLUICE_ACCESS(access, flags)                                                                    \
+  SLUICE_EXPORT int access(const char* path, int mode) noexcept {                                       \
+    return ask_any(                                                                                     \
+        AT_FDCWD, path, [&](const CoupledFile& image) { return may_access(image, path, mode, flags); }, \
+        [&](int, const char* other) { return SLUICE_REAL(access)(other, mode); });                      \
   }
-SLUICE_STAT(stat, stat, ask_any)
-SLUICE_STAT(lstat, stat, ask_unfollowed)
-SLUICE_STAT(stat64, stat64, ask_any)
-SLUICE_STAT(lstat64, stat64, ask_unfollowed)
-
-#define SLUICE_FSTATAT(fstatat, structure)                                                                  \
-  SLUICE_EXPORT int fstatat(int directory, const char* path, struct structure* facts, int flags) noexcept { \
-    return ask_by_flags(                                                                                    \
-        flags, directory, path, [&](const CoupledFile& image) { return stat_image(image, facts); },         \
-        [&](int from, const char* other) { return SLUICE_REAL(fstatat)(from, other, facts, flags); });      \
-  }
-SLUICE_FSTATAT(fstatat, stat)
-SLUICE_FSTATAT(fstatat64, stat64)
-
-#define SLUICE_XSTAT(xstat, structure, ask)                                                 \
-  SLUICE_EXPORT int xstat(int version, const char* path, struct structure* facts) {         \
-    return ask(                                                                             \
-        AT_FDCWD, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
-        [&](int, const char* other) { return SLUICE_REAL(xstat)(version, other, facts); }); \
-  }
-SLUICE_XSTAT(__xstat, stat, ask_any)
-SLUICE_XSTAT(__lxstat, stat, ask_unfollowed)
-SLUICE_XSTAT(__xstat64, stat64, ask_any)
-SLUICE_XSTAT(__lxstat64, stat64, ask_unfollowed)
-
-#define SLUICE_FXSTATAT(fxstatat, structure)                                                        \
-  SLUICE_EXPORT int fxstatat(int version, int directory, const char* path, struct structure* facts, \
-                             int flags) {                                                           \
-    return ask_by_flags(                                                                            \
-        flags, directory, path, [&](const CoupledFile& image) { return stat_image(image, facts); }, \
-        [&](int from, const char* other) {                                                          \
-          return SLUICE_REAL(fxstatat)(version, from, other, facts, flags);                         \
-        });                                                                                         \
-  }
-SLUICE_FXSTATAT(__fxstatat, stat)
-SLUICE_FXSTATAT(__fxstatat64, stat64)
-
-SLUICE_EXPORT int statx(int directory, const char* path, int flags, unsigned int mask,
-                        struct statx* facts) noexcept {
-  return ask_by_flags(
-      flags, directory, path,
-      [&](const CoupledFile& file) {
-        constexpr int of_path = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-        const int status =
-            SLUICE_REAL(statx)(file.image.number(), "", (flags & ~of_path) | AT_EMPTY_PATH, mask, facts);
-        if (status == 0 && facts->stx_nlink == 0) facts->stx_nlink = file.names;
-        return status;
-      },
-      [&](int from, const char* other) { return SLUICE_REAL(statx)(from, other, flags, mask, facts); });
-}
-
-#define SLUICE_ACCESS(access)                                                      \
-  SLUICE_EXPORT int access(const char* path, int mode) noexcept {                  \
-    return ask_any(                                                                \
-        AT_FDCWD, path, [&](int image) { return may_access(image, path, mode); },  \
-        [&](int, const char* other) { return SLUICE_REAL(access)(other, mode); }); \
-  }
-SLUICE_ACCESS(access)
-SLUICE_ACCESS(eaccess)
-SLUICE_ACCESS(euidaccess)
+SLUICE_ACCESS(access, 0)
+SLUICE_ACCESS(eaccess, AT_EACCESS)
+SLUICE_ACCESS(euidaccess, AT_EACCESS)
 
 SLUICE_EXPORT int faccessat(int directory, const char* path, int mode, int flags) noexcept {
   return ask_any(
-      directory, path, [&](int image) { return may_access(image, path, mode); },
+      directory, path, [&](const CoupledFile& image) { return may_access(image, path, mode, flags); },
       [&](int from, const char* other) { return SLUICE_REAL(faccessat)(from, other, mode, flags); });
 }
 

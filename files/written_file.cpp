@@ -26,6 +26,7 @@
 #include "client_library.hpp"
 #include "process_session.hpp"
 #include "sluice/files/process_memory.hpp"
+#include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
 
 namespace sluice::files {
@@ -217,7 +218,8 @@ void tell(bool holds, std::vector<FileIdentity> files, bool is_by_exec = false) 
 
 std::optional<runtime::RuleMatch> match_of(const ImageSession& session, int directory, const char* path) {
   const std::string whole = whole_path(directory, path);
-  if (whole.empty() || !session.environment().is_coupled()) return std::nullopt;
+  if (whole.empty() || !session.environment().is_coupled() || !may_go_up(directory, path))
+    return std::nullopt;
   auto match = runtime::find_rule(session.environment(), whole);
   if (!match || !runtime::is_written_as_file(match->rule)) return std::nullopt;
   struct stat facts {};
@@ -329,6 +331,17 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
 
 }  // namespace
 
+bool may_go_up(int directory, const char* path) {
+  const std::string_view all(path);
+  for (std::size_t at = all.find("/.."); at != all.npos; at = all.find("/..", at + 1)) {
+    if (at == 0 || (at + 3 < all.size() && all[at + 3] != '/')) continue;
+    struct stat facts {};
+    const std::string before(all.substr(0, at));
+    if (::fstatat(directory, before.c_str(), &facts, 0) != 0 || !S_ISDIR(facts.st_mode)) return false;
+  }
+  return true;
+}
+
 WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
                               OpenReason reason) noexcept {
   try {
@@ -339,6 +352,16 @@ WrittenFile open_written_file(int directory, const char* path, int flags, mode_t
     return {WrittenFile::Kind::failed, {}, ENOMEM};
   } catch (const std::exception&) {
     return {WrittenFile::Kind::failed, {}, EIO};
+  }
+}
+
+bool leads_to_ordinary_file(int directory, const char* path) noexcept {
+  try {
+    const ImageSession& session = process_session();
+    const auto match = is_in_pnetcdf() ? std::nullopt : match_of(session, directory, path);
+    return match && match->is_on_disk && leads_out_of_run(session, *match);
+  } catch (const std::exception&) {
+    return false;  // no memory
   }
 }
 
@@ -404,6 +427,15 @@ int sync_written(int descriptor) noexcept {
   if (!is_of_matcher(link_of(descriptor, link))) return 0;
   const FileIdentity file = identity_of(descriptor);
   return file == no_file ? 0 : sync_identity(file);
+}
+
+std::uint32_t names_of_open_file(int descriptor) noexcept {
+  std::array<char, PATH_MAX> room;
+  const std::string_view link = link_of(descriptor, room);
+  if (link.starts_with("/memfd:sluice-image")) return 1;
+  std::uint64_t mark = 0;
+  const bool is_marked = is_of_matcher(link) && ::fcntl(descriptor, F_GET_RW_HINT, &mark) == 0;
+  return is_marked ? matcher::names_of_mark(mark) : 0;
 }
 
 int sync_mapped(const void* address) noexcept {

@@ -28,6 +28,10 @@ enum class OpenReason {
 [[nodiscard]] WrittenFile open_written_file(int directory, const char* path, int flags, mode_t mode,
                                             OpenReason reason = OpenReason::of_program) noexcept;
 
+/// Whether a link at a path that the component writes leads to a file on disk that no rule covers.
+[[nodiscard]] bool leads_to_ordinary_file(int directory, const char* path) noexcept;
+/// Whether there is a directory before each ".." of the path, as the kernel wants it.
+[[nodiscard]] bool may_go_up(int directory, const char* path);
 /// Why a file cannot be made at the path, as the kernel says of its directory: errno, or 0.
 [[nodiscard]] int trouble_of_parent(int directory, const char* path) noexcept;
 /// The program has set its mask of permissions.
@@ -36,6 +40,9 @@ void note_umask(mode_t mask) noexcept;
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
 void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
+
+/// How many names the file of a descriptor has in the run, where the kernel knows of none.
+[[nodiscard]] std::uint32_t names_of_open_file(int descriptor) noexcept;
 
 /// Where the descriptor, or the memory, is of a file that is being written: readers see it, and it is saved,
 /// as its rule says. Returns errno, or 0.

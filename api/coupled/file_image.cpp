@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "call_mark.hpp"
@@ -34,14 +36,30 @@ runtime::Session::Image image_of(runtime::Session& session, std::uint64_t step) 
   }
 }
 
-int find(const char* path, char* on_disk, std::size_t capacity, bool is_look) {
+/// Calls `use` with the step of a stream that the program has opened last by the C library.
+template <class Use>
+void with_taken_step(const std::string& file, const Use& use) {
+  static auto* const mutex = new std::mutex;  // never destroyed: programs open files until their very end
+  static auto* const steps = new std::map<std::string, std::uint64_t>;
+  const std::lock_guard lock(*mutex);
+  use((*steps)[file]);
+}
+
+int find(const char* path, char* on_disk, std::size_t capacity, runtime::FindPurpose purpose) {
   const runtime::ClientEnvironment environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return runtime::is_ordinary;
   const auto match = runtime::find_rule(environment, path);
   if (!match || !runtime::is_read_as_file(*match)) return runtime::is_ordinary;
   const auto session = process_session(environment);
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
-  const auto opened = session->open({match->key, alone, match->file, match->is_on_disk, 0, is_look}, false);
+  const bool is_again = purpose == runtime::FindPurpose::again;
+  std::uint64_t again = 0;
+  if (is_again) with_taken_step(match->file, [&](std::uint64_t step) { again = step; });
+  const bool is_look = is_again || purpose == runtime::FindPurpose::look;
+  const auto opened =
+      session->open({match->key, alone, match->file, match->is_on_disk, again, is_look}, false);
+  if (match->rule.is_stream && !is_look)
+    with_taken_step(match->file, [&](std::uint64_t& step) { step = opened.step; });
   if (opened.is_in_files) session->close_read({opened.step, {}});
   if (opened.step != 0 && !opened.is_in_files) return image_of(*session, opened.step).file.release();
   if (opened.path.size() >= capacity) return refuse(ENAMETOOLONG);
@@ -56,7 +74,7 @@ int find_file(const char* path, char* on_disk, std::size_t capacity, int purpose
   if (calls_of_thread > 0) return runtime::is_ordinary;  // PnetCDF's own
   if (purpose == static_cast<int>(runtime::FindPurpose::probe)) return runtime::is_refused;
   try {
-    return find(path, on_disk, capacity, purpose == static_cast<int>(runtime::FindPurpose::look));
+    return find(path, on_disk, capacity, static_cast<runtime::FindPurpose>(purpose));
   } catch (const Error& error) {
     return refuse(runtime::error_number_of(error));
   } catch (const std::exception&) {

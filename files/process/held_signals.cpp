@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -71,7 +72,13 @@ void wait_without_holding(const Wait& wait) noexcept {
 }  // namespace
 
 /// The matcher knows a process that waits for it by this call (runtime/processes/idle_processes).
-void await_message(int socket) noexcept {
+bool await_message(int socket, int limit_ms) noexcept {
+  const auto limit = [&](int time_ms) {
+    const timeval time{time_ms / 1000, time_ms % 1000 * 1000};
+    if (limit_ms > 0) (void)::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  };
+  bool is_over = false;
+  limit(limit_ms);
   wait_without_holding([&](const sigset_t& mask) {
     char first = 0;
     iovec data{&first, 1};
@@ -84,9 +91,12 @@ void await_message(int socket) noexcept {
     const auto got = ::recvmsg(socket, &header, MSG_PEEK | MSG_CMSG_CLOEXEC);
     const int trouble = errno;
     (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    is_over = got < 0 && trouble == EAGAIN;
     errno = trouble;
     return got;
   });
+  limit(0);
+  return !is_over;
 }
 
 void await_space(int socket) noexcept {

@@ -154,6 +154,21 @@ bool Memberships::end_process(Process& process, const std::string& reason) {
   return was_writing;
 }
 
+void Memberships::drop_waits(Process& process, std::uint64_t connection) {
+  std::vector<Group*> dropped;
+  for (const auto& membership : process.memberships) {
+    const auto [group, rank] = membership.value;
+    const auto& ticket = group->members.at(rank).ticket;
+    const bool waits = group->purpose == GroupPurpose::open_read && group->size == 1 && group->is_waiting();
+    if (waits && ticket && ticket->connection == connection) dropped.push_back(group);
+  }
+  for (Group* const group : dropped) {
+    group->members.begin()->second.ticket.reset();
+    ProcessTable::change(process, [&] { --process.waits; });
+    finish(*group, group->members.begin()->first);
+  }
+}
+
 void Memberships::end_component(const Component& component) {
   for (Group* group : parts_.groups.of_component(component)) {  // members that never arrived, and will not
     if (group->writes() && group->step != nullptr && group->step->state == StepState::in_progress) {

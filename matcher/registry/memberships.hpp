@@ -43,6 +43,8 @@ class Memberships {
 
   /// Ends all memberships of the process. Returns true when the process was writing.
   bool end_process(Process& process, const std::string& reason);
+  /// Ends its waits for files to read that came by this connection, each alone: nobody takes the answers.
+  void drop_waits(Process& process, std::uint64_t connection);
   /// The component has exited: missing members will not arrive.
   void end_component(const Component& component);
 

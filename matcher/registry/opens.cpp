@@ -118,6 +118,7 @@ bool Opens::has_to_wait_behind_file(const Group& group) const {
   const std::string& name = group.component->name;
   const bool takes_next = rule.is_stream && !group.writes() && name != rule.writer &&
                           !group.component->is_attached() && rule.mode_of(name).mode != ReadMode::latest;
+  if (takes_next && group.continues != 0) return false;
   return !takes_next || (step_of_job(group) == nullptr && parts_.sequences.next_for(group) == nullptr);
 }
 
@@ -261,6 +262,7 @@ bool Opens::is_being_changed(const Dataset& dataset) {
 void Opens::decide_next_of_stream(Group& group) {
   const FileRule& rule = parts_.rules.of(group.key);
   const Component* const writer = parts_.processes.find_component(rule.writer);
+  if (group.continues != 0) return decide_again(group);
   if (Step* const own = step_of_job(group)) {
     parts_.outcomes.give_step(group, *own);
   } else if (Step* const next = parts_.sequences.next_for(group)) {
@@ -273,6 +275,15 @@ void Opens::decide_next_of_stream(Group& group) {
   } else {
     refuse_for_good(group);
   }
+}
+
+void Opens::decide_again(Group& group) {
+  Step* const step = parts_.datasets.find_step(group.continues);
+  if (step != nullptr && step->key == group.key && step->state == StepState::published)
+    return parts_.outcomes.give_step(group, *step);
+  parts_.outcomes.refuse(
+      group, NC_EIO,
+      "the step that it has opened before is gone. Keep the file open, or raise staging.retain");
 }
 
 /// A job may open its file several times, and may be tried again. Two jobs of one file never run at once. The

@@ -55,6 +55,7 @@ class Opens {
   void decide_open_read(Group& group);
   void decide_newest(Group& group);
   void decide_next_of_stream(Group& group);
+  void decide_again(Group& group);
   /// The step of a stream that the job of the group's component is for; null: it has no job for that file.
   [[nodiscard]] Step* step_of_job(const Group& group) const;
   void refuse_for_good(Group& group);

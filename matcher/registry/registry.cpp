@@ -48,9 +48,10 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
   return process.id;
 }
 
-void Registry::disconnect(ProcessId process) {
+void Registry::disconnect(ProcessId process, std::uint64_t connection) {
   Process* const found = parts_->processes.find(process);
   if (found == nullptr) return;
+  if (connection != 0) parts_->memberships.drop_waits(*found, connection);
   ProcessTable::change(*found, [&] { --found->connections; });
   end_if_gone(process);
 }

@@ -98,6 +98,20 @@ using Closes = Several<CloseRequest>;
 struct ConnectionEnded {
   std::uint64_t connection = 0;
 };
+/// Takes what the component's processes have sent so far: one of its jobs has ended, or somebody opens a file
+/// that they may have closed.
+struct TakeSent {
+  std::string component;  ///< empty: all components
+  /// The part of the round ends when it is known whether the file at this path, or each file in this
+  /// directory, has been closed. Empty: no file is meant.
+  std::string path;
+  matcher::DatasetKey key = {};  ///< of the file: it may have another path at another process
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  std::uint32_t remover = nobody;  ///< the matcher that has taken the name from the file; others follow it
+  matcher::DatasetKey new_key = {};
+  std::string new_path = {};  ///< empty: it was removed, and not renamed
+  auto operator<=>(const TakeSent&) const = default;
+};
 /// A file that a process writes by the C library has these names now.
 struct FileNames {
   std::uint64_t connection = 0;  ///< of the file
@@ -199,7 +213,7 @@ using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
                  GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
                  StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentCalls,
-                 Publications, Closes, SegmentsMapped, FileNames>;
+                 Publications, Closes, SegmentsMapped, FileNames, TakeSent>;
 
 // To a matcher.
 
@@ -363,15 +377,6 @@ struct DrainComponent {
 };
 /// Sends the counters; the matcher ends when they are sent.
 struct ShutDown {};
-/// Takes what the component's processes have sent so far: one of its jobs has ended, or somebody opens a file
-/// that they may have closed.
-struct TakeSent {
-  std::string component;  ///< empty: all components
-  /// The part of the round ends when it is known whether the file at this path, or each file in this
-  /// directory, has been closed. Empty: no file is meant.
-  std::string path;
-  auto operator<=>(const TakeSent&) const = default;
-};
 using RoundTask = std::variant<StartServing, DrainComponent, ShutDown, TakeSent>;
 struct BeginRound {
   std::uint64_t round = 0;

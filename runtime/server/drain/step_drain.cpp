@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kept_file.hpp"
+#include "memory_file.hpp"
 #include "netcdf4_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
@@ -329,8 +330,9 @@ std::int64_t append_records(storage::FileSystem& system, const DrainTask& task, 
 /// The step was written as a file: the same bytes.
 std::uint64_t copy_file(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                         const DrainOptions& options) {
-  const std::string link = "/proc/self/fd/" + std::to_string(task.file->number());
-  const auto from = system.open(link, storage::OpenMode::read);
+  const std::string link = link_to(*task.file);
+  std::unique_ptr<storage::File> from;
+  as_owner(*task.file, R_OK, [&] { from = system.open(link, storage::OpenMode::read); });
   const std::int64_t bytes = from->size_bytes();
   storage::PartialFile partial(system, task.order.path);
   for (std::int64_t done = 0; done < bytes;) {

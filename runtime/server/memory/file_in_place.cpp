@@ -42,20 +42,19 @@ FileState state_of(const FileDescriptor& file) {
 FileInPlace FileInPlace::open(const OpenFile& request) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   FileInPlace opened;
-  bool is_new = false;
+  FileDescriptor made;
   if (has(O_CREAT)) {
-    constexpr mode_t owner_may = 0600, permissions = 07777;
-    const FileDescriptor made(
-        ::open(request.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_may));
+    constexpr mode_t owner_may = 0600;
+    made = FileDescriptor(::open(request.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_may));
     opened.trouble = errno;
     if (!made && (opened.trouble != EEXIST || has(O_EXCL))) return opened;
-    is_new = static_cast<bool>(made);
-    if (is_new) (void)::fchmod(made.number(), (request.permissions & permissions) | owner_may);
   }
   opened.file = FileDescriptor(::open(request.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   opened.trouble = opened.file ? 0 : errno;
   if (!opened.file) return opened;
-  if (!is_new && !request.is_renamed) opened.before = state_of(opened.file);
+  constexpr mode_t permissions = 07777;
+  if (made) (void)::fchmod(made.number(), request.permissions & permissions);
+  if (!made && !request.is_renamed) opened.before = state_of(opened.file);
   opened.is_told = tells_of_writers(opened.file);
   return opened;
 }

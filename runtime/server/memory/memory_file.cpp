@@ -25,16 +25,17 @@ std::string link_to(const FileDescriptor& file) {
 
 namespace {
 
-/// Its owner can read and write.
+constexpr mode_t all_permissions = 07777;
+
 mode_t mode_of(std::uint32_t permissions) noexcept {
-  constexpr mode_t all_permissions = 0777;
-  return static_cast<mode_t>((permissions & all_permissions) | S_IRUSR | S_IWUSR);
+  return static_cast<mode_t>(permissions) & all_permissions;
 }
 
-/// Empty and errno where that fails.
+/// Empty and errno where that fails. `made`: as it was made, so its owner can read it.
 FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions) noexcept {
-  if (!made || ::fchmod(made.number(), mode_of(permissions)) != 0) return FileDescriptor();
-  return FileDescriptor(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!made) return FileDescriptor();
+  FileDescriptor file(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
+  return file && ::fchmod(made.number(), mode_of(permissions)) == 0 ? std::move(file) : FileDescriptor();
 }
 
 bool lacks_descriptors(int number) noexcept {
@@ -48,7 +49,10 @@ bool lacks_descriptors(int number) noexcept {
 
 [[noreturn]] void fail_to_open() {
   const int number = errno;
-  const Status status = lacks_descriptors(number) ? NC_ENFILE : number == EINVAL ? NC_EINVAL : NC_EIO;
+  const Status status = lacks_descriptors(number) ? NC_ENFILE
+                        : number == EINVAL        ? NC_EINVAL
+                        : number == EACCES        ? NC_EPERM
+                                                  : NC_EIO;
   throw IoError(status, number, "a file that was written by the C library", "open");
 }
 
@@ -101,7 +105,8 @@ bool is_open_for_writing(const FileDescriptor& file) noexcept {
 }
 
 bool tells_who_writes(const FileDescriptor& file) noexcept {
-  FileDescriptor writer(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC));
+  FileDescriptor writer;
+  as_owner(file, W_OK, [&] { writer = FileDescriptor(::open(link_to(file).c_str(), O_WRONLY | O_CLOEXEC)); });
   const bool is_told = writer && is_open_for_writing(file);
   writer.reset();
   return is_told && ::fcntl(file.number(), F_SETLEASE, F_RDLCK) == 0 &&
@@ -123,8 +128,14 @@ namespace {
 
 bool add_seals_by_any(const FileDescriptor& file) {
   if (add_seals(file)) return true;
-  const FileDescriptor writable(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
-  if (!writable && lacks_descriptors(errno)) fail_to_open();
+  FileDescriptor writable;
+  int trouble = 0;
+  as_owner(file, R_OK | W_OK, [&] {
+    writable = FileDescriptor(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC));
+    trouble = errno;
+  });
+  errno = trouble;
+  if (!writable && lacks_descriptors(trouble)) fail_to_open();
   return writable && add_seals(writable);
 }
 
@@ -209,9 +220,7 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
   struct stat wanted {
   }, known{};
   if (::fstat(from.number(), &wanted) != 0 || ::fstat(to.number(), &known) != 0) return;
-  constexpr mode_t permissions = 0777, owner = S_IRUSR | S_IWUSR;  // owner: for_reading() adds them
-  if ((wanted.st_mode & permissions) != ((known.st_mode & permissions) | owner))
-    (void)::fchmod(to.number(), wanted.st_mode & permissions);
+  if (mode_of(wanted.st_mode) != mode_of(known.st_mode)) (void)::fchmod(to.number(), mode_of(wanted.st_mode));
   if (wanted.st_mtim.tv_sec != known.st_mtim.tv_sec || wanted.st_mtim.tv_nsec != known.st_mtim.tv_nsec)
     set_times(to, wanted);
 }
@@ -283,7 +292,7 @@ void write_file(const FileDescriptor& from, const std::string& path) {
   (void)::unlink(partial.c_str());
   const FileDescriptor to(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   int trouble = to ? copy_bytes(from, to) : errno;
-  if (trouble == 0 && ::fchmod(to.number(), status_of(from).st_mode & 0777) != 0) trouble = errno;
+  if (trouble == 0 && ::fchmod(to.number(), mode_of(status_of(from).st_mode)) != 0) trouble = errno;
   if (trouble == 0 && ::rename(partial.c_str(), path.c_str()) != 0) trouble = errno;
   if (trouble == 0) return;
   if (to) (void)::unlink(partial.c_str());
@@ -439,8 +448,54 @@ int flags_of_reopening(std::uint32_t flags) noexcept {
 
 std::shared_ptr<const FileDescriptor> reopened(const FileDescriptor& file, std::uint32_t flags) {
   FileDescriptor opened(::open(link_to(file).c_str(), flags_of_reopening(flags)));
+  const bool is_for_reading = (flags & (O_ACCMODE | O_TRUNC | O_CREAT)) == O_RDONLY;
+  if (!opened && errno == EACCES && is_for_reading)
+    opened = FileDescriptor(::open(link_to(file).c_str(), O_PATH | O_CLOEXEC));
   if (!opened) fail_to_open();
   return std::make_shared<const FileDescriptor>(std::move(opened));
+}
+
+namespace {
+
+int access_of(std::uint32_t flags) noexcept {
+  const int access = static_cast<int>(flags & O_ACCMODE);
+  return (access != O_WRONLY ? R_OK : 0) | (access != O_RDONLY || (flags & O_TRUNC) != 0 ? W_OK : 0);
+}
+
+bool may_access(const FileDescriptor& file, int wanted) noexcept {
+  return ::faccessat(AT_FDCWD, link_to(file).c_str(), wanted, AT_EACCESS) == 0;
+}
+
+}  // namespace
+
+SharedFile reopened_by_owner(const FileDescriptor& file, std::uint32_t flags) {
+  SharedFile opened;
+  as_owner(file, access_of(flags), [&] { opened = reopened(file, flags); });
+  return opened;
+}
+
+bool may_be_opened(const FileDescriptor& file, std::uint32_t flags) noexcept {
+  return may_access(file, access_of(flags));
+}
+
+/// What the program has set meanwhile stays.
+void as_owner(const FileDescriptor& file, int wanted, const std::function<void()>& work) {
+  struct stat before {
+  }, facts{};
+  if (may_access(file, wanted) || ::fstat(file.number(), &before) != 0) return work();
+  const mode_t more = mode_of(before.st_mode) | S_IRUSR | S_IWUSR;
+  (void)::fchmod(file.number(), more);
+  const auto restore = [&] {
+    if (::fstat(file.number(), &facts) == 0 && mode_of(facts.st_mode) == more)
+      (void)::fchmod(file.number(), mode_of(before.st_mode));
+  };
+  try {
+    work();
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
 }
 
 }  // namespace sluice::runtime

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +19,7 @@ namespace sluice::runtime {
 /// A path by which this process can open the same file again.
 [[nodiscard]] std::string link_to(const FileDescriptor& file);
 /// An empty file in memory, opened so that is_open_for_writing() tells of others. The descriptor may be one
-/// for writing, so nobody else gets it before the file is sealed. `permissions`: as of open(2); its owner can
-/// read and write.
+/// for writing, so nobody else gets it before the file is sealed. `permissions`: as of open(2).
 [[nodiscard]] FileDescriptor make_memory_file(std::uint32_t permissions);
 /// The same on disk. Its name, which is removed at once, tells programs that inherit it what it is.
 [[nodiscard]] FileDescriptor make_file_on_disk(const std::string& directory, std::uint32_t permissions);
@@ -75,9 +75,18 @@ using ByteRanges = std::vector<storage::FileRange>;
 /// changed, as above. Throws IoError.
 ByteRanges copy_changes(const FileDescriptor& file, const FileDescriptor& base, const FileDescriptor& to);
 /// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as
-/// messages want it. Throws IoError: NC_ENFILE when this process has no descriptor left, NC_EINVAL for flags
-/// that the file cannot have.
+/// messages want it. Where the file's permissions allow no reading, who wants to read gets what names the
+/// file alone (O_PATH). Throws IoError: NC_EPERM where they allow no writing, NC_ENFILE when this process has
+/// no descriptor left, NC_EINVAL for flags that the file cannot have.
 [[nodiscard]] SharedFile reopened(const FileDescriptor& file, std::uint32_t flags);
+/// The same whatever the permissions are: for who makes the file, and for this process itself.
+[[nodiscard]] SharedFile reopened_by_owner(const FileDescriptor& file, std::uint32_t flags);
+/// Whether this user may open the file so.
+[[nodiscard]] bool may_be_opened(const FileDescriptor& file, std::uint32_t flags) noexcept;
+
+/// Does `work` while this process, which owns the file, can open it so, whatever the permissions are.
+/// `wanted`: R_OK, W_OK.
+void as_owner(const FileDescriptor& file, int wanted, const std::function<void()>& work);
 
 /// The whole file in memory, for reading. A file that others may cut is copied, and not mapped: to read
 /// behind the end of a mapped file ends the process.

@@ -61,6 +61,11 @@ SharedFile SealedFiles::open(matcher::StepId step) {
   return opened;
 }
 
+SharedFile SealedFiles::opened(matcher::StepId step) const {
+  const auto found = files_.find(step);
+  return found == files_.end() ? nullptr : found->second.open;
+}
+
 bool SealedFiles::find_facts(matcher::StepId step, struct stat& facts) const noexcept {
   const auto found = files_.find(step);
   if (found == files_.end()) return false;
@@ -124,7 +129,7 @@ void SealedFiles::pack(File& file) {
 
 void SealedFiles::unpack(File& file) {
   FileDescriptor made = make_memory_file(file.facts.st_mode);
-  SharedFile to = reopened(made, O_WRONLY);
+  SharedFile to = reopened_by_owner(made, O_WRONLY);
   if (file.range.file) {
     const std::shared_ptr<const FileDescriptor> from = file.range.file->descriptor();
     std::vector<std::byte> bytes(bytes_of(file.facts));

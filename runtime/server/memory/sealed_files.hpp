@@ -31,6 +31,8 @@ class SealedFiles {
   /// packed is then another one of the same bytes, permissions, owner and times. Throws IoError when there is
   /// no descriptor or memory for it.
   [[nodiscard]] SharedFile open(matcher::StepId step);
+  /// The same where it is open here; null: it is packed, so nobody has just this file by this object.
+  [[nodiscard]] SharedFile opened(matcher::StepId step) const;
   /// The permissions, owner and times of a step's file. False: there is none, or they cannot be had.
   [[nodiscard]] bool find_facts(matcher::StepId step, struct stat& facts) const noexcept;
   /// The step is no more. Returns its file if that is open.

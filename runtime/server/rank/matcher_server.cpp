@@ -181,7 +181,12 @@ void MatcherServer::Server::do_round(const TakeSent& what, std::uint64_t round) 
   clients_.take_sent_by(what.component);
   if (what.path.empty()) return;
   tree_.hold_part(round);
-  written_.when_known(what.path, [this, round] { tree_.end_part(round); });
+  const std::string path = written_.path_of(what.key, what.path);
+  written_.when_known(path, [this, what, path, round] {
+    if (what.remover != TakeSent::nobody && what.remover != base_.rank())
+      written_.follow_removal(path, what.new_key, what.new_path);
+    tree_.end_part(round);
+  });
 }
 
 MatcherStatus MatcherServer::Server::counters() const {

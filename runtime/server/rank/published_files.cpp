@@ -41,16 +41,18 @@ void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexce
   struct stat wanted {
   }, now{};
   if (!files_.find_facts(step, wanted)) return;
-  constexpr mode_t permissions = 0777;
+  constexpr mode_t permissions = 07777;
   const bool has_mode = (wanted.st_mode & permissions) == (kept.facts.st_mode & permissions);
   const bool has_owner = wanted.st_uid == kept.facts.st_uid && wanted.st_gid == kept.facts.st_gid;
   const bool has_time = is_same_time(wanted.st_mtim, kept.facts.st_mtim);
   if (has_mode && has_owner && has_time) return;
-  const FileDescriptor file(::open(kept.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor file(::open(kept.path.c_str(), O_PATH | O_CLOEXEC));  // it may allow no reading
   if (!file || ::fstat(file.number(), &now) != 0 || !is_as_it_was(kept.facts, now)) return;
-  if (!has_owner) (void)!::fchown(file.number(), wanted.st_uid, wanted.st_gid);  // as the owner may
-  if (!has_mode) (void)::fchmod(file.number(), wanted.st_mode & permissions);
-  if (!has_time) set_times(file, wanted);
+  const std::string link = link_to(file);
+  if (!has_owner) (void)!::chown(link.c_str(), wanted.st_uid, wanted.st_gid);  // as the owner may
+  if (!has_mode || !has_owner) (void)::chmod(link.c_str(), wanted.st_mode & permissions);
+  const timespec times[] = {wanted.st_atim, wanted.st_mtim};
+  if (!has_time) (void)::utimensat(AT_FDCWD, link.c_str(), times, 0);
 }
 
 void PublishedFiles::read(const FileRange& range, MemoryReceiver receiver) {

@@ -32,6 +32,8 @@ class PublishedFiles final : public StepFiles {
   /// The bytes of a step; null: it was not written as a file here. Whoever has them may outlive the step.
   /// Throws IoError.
   [[nodiscard]] SharedFile contents(matcher::StepId step) { return files_.open(step); }
+  /// The same file that was given to programs; null: there is none any more.
+  [[nodiscard]] SharedFile given(matcher::StepId step) const { return files_.opened(step); }
   [[nodiscard]] bool is_on_disk(matcher::StepId step) const {
     return files_.contains(step) && files_.is_on_disk(step);
   }

@@ -24,6 +24,7 @@ struct WrittenFiles::File {
   bool is_in_files = false;       ///< OpenFile::is_in_files
   bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
   bool has_other_writer = false;  ///< note_other_writer(), since its begin
+  bool is_compared = false;       ///< with its base: it has become another one
   bool is_nameless = false;       ///< `path` is its former name: it has only landings
   std::uint64_t size = 0;         ///< from the last close on
   ByteRanges changed = {};        ///< WrittenBytes::Examined

@@ -56,7 +56,7 @@ void WrittenFiles::open(Client& client, std::uint32_t tag, const OpenFile& reque
   QueuedOpen open{id, tag, request};
   open.is_put_in_place = request.is_by_mpi_io && is_for_writing(request.flags) && base_.nodes.size() > 1;
   if (open.is_put_in_place) open.request.is_in_place = open.request.is_in_files = true;
-  open_now(open);
+  if (!request.is_adopted || !is_taken_back(id, tag, request)) open_now(open);
 }
 
 void WrittenFiles::open_now(const QueuedOpen& open) {
@@ -89,8 +89,23 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
   tidy(request.path);
 }
 
+/// By its permissions. Of a file in place the disk knows them.
+bool WrittenFiles::may_be_written(const QueuedOpen& open) {
+  const OpenFile& request = open.request;
+  if (request.is_in_place || request.is_renamed) return true;
+  const Place& place = places_.at(request.path);
+  const File* const file = find(place.file);
+  SharedFile there = file != nullptr ? file->bytes.file : open.base;
+  if (file == nullptr && !open.has_looked) there = published_.contents(place.step);
+  if (there != nullptr) return may_be_opened(*there, request.flags);
+  return file != nullptr || !request.is_on_disk ||
+         ::faccessat(AT_FDCWD, request.path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
 void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   const std::uint32_t flags = open.request.flags;
+  if (is_for_writing(flags) && !may_be_written(open))
+    throw Error(NC_EPERM, "the permissions of " + open.request.path + " allow no writing");
   File* const file = find(place.file);
   if (file != nullptr && open.request.is_renamed && is_open(*file)) {
     const bool is_written = writers_.is_open(file->id);
@@ -98,7 +113,9 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   }
   if (file != nullptr && file->state == File::State::beginning) {
     file->opens.push_back(open);
-  } else if (file != nullptr && (is_open(*file) || !is_for_writing(flags))) {
+    // A copy that nobody has changed goes: what a program sets by its name has to be in the file that stays.
+  } else if (file != nullptr && (is_open(*file) || (!is_for_writing(flags) &&
+                                                    (file->bytes.base == nullptr || file->is_compared)))) {
     (void)give(*file, open);
   } else if (file != nullptr) {
     place.queued.push_back([this, open] { open_now(open); });
@@ -243,6 +260,7 @@ void WrittenFiles::take_begun(FileId id, FileBytes bytes, const Outcome& outcome
   try {
     writers_.add(id, file->bytes);
     if (file->bytes.is_adopted) writers_.note_open(id);
+    mark_names(file->path);
   } catch (const Error& error) {
     return give_up(*file, {error.status(), error.what()});
   }
@@ -305,7 +323,7 @@ void WrittenFiles::answer_opens(File& file) {
 bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return false;
-  const auto own = reopened(*file.bytes.file, open.request.flags);
+  const auto own = (is_new ? reopened_by_owner : reopened)(*file.bytes.file, open.request.flags);
   const bool may_write = is_for_writing(open.request.flags) || is_new;
   if (may_write) {
     const bool is_for_reading = (open.request.flags & O_ACCMODE) == O_RDONLY;
@@ -523,6 +541,9 @@ void WrittenFiles::examine(const File& file) {
                    if (found.is_unchanged) bytes_.keep_spare(known->path, known->bytes, {});
                    if (found.is_unchanged) return end_without_step(*known);
                    if (found.outcome.is_failure()) return lose(*known, found.outcome.text);
+                   known->is_compared = true;
+                   for (const std::string& name : names_of(*known)) serve_queued(name);
+                   if (find(id) == nullptr) return;
                    known->changed = found.changed;
                    if (!found.damage.empty()) note_damage(*known, found.damage);
                    if (known->goes_on && places_.at(known->path).step != 0) note_continued(*known);
@@ -672,6 +693,12 @@ bool WrittenFiles::is_being_closed(const Place& place) {
   const File* const file = find(place.file);
   if (file == nullptr || file->state == File::State::beginning) return false;
   return file->state != File::State::publishing && !is_open(*file);
+}
+
+std::string WrittenFiles::path_of(const DatasetKey& key, const std::string& path) const {
+  if (key.name.empty() || places_.contains(path)) return path;
+  const auto same = std::ranges::find_if(files_, [&](const auto& known) { return known.second.key == key; });
+  return same == files_.end() ? path : same->second.path;
 }
 
 void WrittenFiles::when_known(const std::string& path, std::function<void()> then) {

@@ -40,11 +40,15 @@ class WrittenFiles {
   void await(Client& client, std::uint32_t tag, const AwaitFile& request);
   /// What the process's fsync of a file is to do, by the file's rule. Answers by `done`, or by an error.
   void sync(Client& client, std::uint32_t tag, const SyncFile& request);
+  /// At another matcher, the file has lost the name, or has got a new one; `new_path`: empty, or that.
+  void follow_removal(const std::string& path, const DatasetKey& new_key, const std::string& new_path);
   /// The files of a directory that are being written, or are published: the next part behind the path
   /// `request.after`.
   [[nodiscard]] Listing list(const ListRequest& request) const;
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer) { return steps_.take(answer); }
+  /// The path by which a file is written here that another process knows by `path`.
+  [[nodiscard]] std::string path_of(const DatasetKey& key, const std::string& path) const;
   /// Calls `then` when it is known whether the file at the path, or each file in that directory, has been
   /// closed for the last time; and the registry has been told.
   void when_known(const std::string& path, std::function<void()> then);
@@ -82,6 +86,7 @@ class WrittenFiles {
   };
 
   void open_now(const QueuedOpen& open);
+  [[nodiscard]] bool may_be_written(const QueuedOpen& open);
   void open_at(Place& place, const QueuedOpen& open);
   void replace(File& file, const QueuedOpen& open);
   [[nodiscard]] bool may_be_elsewhere(const QueuedOpen& open) const;
@@ -150,6 +155,7 @@ class WrittenFiles {
   [[nodiscard]] static std::vector<std::string> names_of(const File& file);
   void take_linked_names(File& file, const Place& place);
   void leave_links(const std::string& path, Place& place);
+  void mark_names(const std::string& path, bool has_lost_it = false);
   void take_name(const std::string& path, const std::string& reason);
   void rename_to(File& file, const Name& name);
   void publish_other_names(const File& ended);
@@ -172,6 +178,7 @@ class WrittenFiles {
   void refuse(const RenamingPtr& renaming, int status, const std::string& text);
   void land(const RenamingPtr& renaming, const Contents& contents);
   void land(File& file);
+  [[nodiscard]] bool is_taken_back(ClientId client, std::uint32_t tag, const OpenFile& request);
   void end_landing(File& file);
   void answer_landed(File& file);
 
@@ -184,6 +191,7 @@ class WrittenFiles {
   std::map<std::string, Place> places_;           ///< by path
   std::map<FileId, File> files_;                  ///< until they are published or given up
   std::map<matcher::StepId, std::string> paths_;  ///< of steps that were published and live
+  std::map<std::uint64_t, std::string> landed_;   ///< files on disk, by st_ino, that got the bytes of these
   std::set<std::uint32_t> continued_;             ///< rules of files that were written in parts
   std::set<std::uint32_t> damaged_;               ///< rules of files that were no CDF files, as they began
   std::vector<Ending> endings_;

@@ -9,6 +9,7 @@
 
 #include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "written_file_states.hpp"
@@ -30,8 +31,9 @@ struct WrittenFiles::Renaming {
   NameFile request;
   /// What other matchers, and PnetCDF, have written at a path: null where there is nothing.
   std::map<std::string, SharedFile> found = {};
-  int parts = 1;         ///< that are not done yet
-  Outcome outcome = {};  ///< the first failure
+  int parts = 1;            ///< that are not done yet
+  bool is_by_open = false;  ///< of an open that adopts a file: is_taken_back()
+  Outcome outcome = {};     ///< the first failure
 };
 
 // Names of a file
@@ -54,10 +56,22 @@ void WrittenFiles::take_linked_names(File& file, const Place& place) {
   }
 }
 
+/// For who has it open. Of a file on disk the kernel knows.
+void WrittenFiles::mark_names(const std::string& path, bool has_lost_it) {
+  const Place& place = places_[path];
+  const File* const file = find(place.file);
+  if (file != nullptr && (file->bytes.is_in_place || file->bytes.is_adopted || !file->landings.empty()))
+    return;
+  const SharedFile bytes = file != nullptr ? file->bytes.file : published_.given(place.step);
+  const std::size_t names = has_lost_it ? 0 : place.links == nullptr ? 1 : place.links->size();
+  if (bytes != nullptr) mark(*bytes, matcher::mark_of_names(names));
+}
+
 void WrittenFiles::leave_links(const std::string& path, Place& place) {
   const auto links = std::exchange(place.links, nullptr);
-  if (links == nullptr) return;
+  if (links == nullptr) return mark_names(path, true);
   links->erase(path);
+  if (!links->empty()) mark_names(*links->begin());
   if (links->size() > 1) return;
   for (const std::string& last : *links) {
     if (const auto other = places_.find(last); other != places_.end()) other->second.links = nullptr;
@@ -235,6 +249,7 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
   }
   if (request.how == How::exchange) forget_names(request);
   if (request.how == How::link) join_links(request);
+  if (request.how == How::link) mark_names(request.from.path);
   give_name(renaming, from, request.to, request.from);
   if (request.how == How::exchange) give_name(renaming, to, request.from, request.to);
   end_part(renaming, {});
@@ -300,6 +315,8 @@ void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& conten
   const auto known = std::ranges::find(file.more_names, former.path, &Name::path);
   if (is_link) {
     file.more_names.push_back(given);
+    file.bytes.base = nullptr;  // the new name has no bytes yet,
+    file.bytes.before.reset();  // even if nobody changes them
   } else if (known != file.more_names.end()) {
     *known = given;
   } else {
@@ -319,13 +336,32 @@ void WrittenFiles::end_part(const RenamingPtr& renaming, const Outcome& outcome)
   renaming->request.how == NameFile::How::rename ? remove_former(renaming) : done(renaming);
 }
 
+void WrittenFiles::follow_removal(const std::string& path, const DatasetKey& new_key,
+                                  const std::string& new_path) {
+  File* const file = written_at(path);
+  if (!new_path.empty() && file != nullptr && file->path == path && is_open(*file)) {
+    take_name(new_path, was_replaced);
+    rename_to(*file, {new_key, new_path});
+    Place& place = places_[new_path];
+    place.key = new_key;
+    place.file = file->id;
+    places_.at(path).file = 0;
+    tell_names(*file);
+  }
+  take_name(path, "it was removed");
+  tidy(path);
+}
+
 /// The registry hears of it, because it also knows what the component has written by PnetCDF, or elsewhere.
 void WrittenFiles::remove_former(const RenamingPtr& renaming) {
-  const OpenFile& former = renaming->request.from;
+  const OpenFile &former = renaming->request.from, &to = renaming->request.to;
   take_name(former.path, was_replaced);
+  mark_names(to.path);  // the same file, perhaps
   tidy(former.path);
   Client* const client = clients_.find(renaming->client);
   if (client == nullptr) return;
+  if (base_.nodes.size() > 1)
+    base_.tree.send_up(TakeSent{{}, former.path, former.key, base_.rank(), to.key, to.path});
   client->removals_of_written.insert(renaming->tag);
   base_.tree.send_up(ClientRequest{client->id, renaming->tag, Remove{former.key, former.path}});
 }
@@ -333,8 +369,12 @@ void WrittenFiles::remove_former(const RenamingPtr& renaming) {
 void WrittenFiles::done(const RenamingPtr& renaming) {
   tidy(renaming->request.from.path);
   tidy(renaming->request.to.path);
-  if (Client* const client = clients_.find(renaming->client))
-    clients_.send(*client, MessageType::done, renaming->tag, {});
+  Client* const client = clients_.find(renaming->client);
+  const bool is_by_open = renaming->is_by_open;
+  if (is_by_open) (void)::unlink(renaming->request.to.path.c_str());
+  if (client == nullptr) return;
+  is_by_open ? clients_.send(*client, MessageType::file_opened, renaming->tag, encode(FileOpened{true}))
+             : clients_.send(*client, MessageType::done, renaming->tag, {});
 }
 
 void WrittenFiles::refuse(const RenamingPtr& renaming, int status, const std::string& text) {
@@ -353,6 +393,7 @@ void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
   const SharedFile landing =
       std::make_shared<const FileDescriptor>(::fcntl(opened.number(), F_DUPFD_CLOEXEC, 0));
   SharedFile bytes = contents.bytes;
+  landed_[status_of(*landing).st_ino] = renaming->request.from.path;
   if (File* const file = find(contents.file)) {
     bytes = file->bytes.file;
     file->landings.push_back(landing);
@@ -362,6 +403,33 @@ void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
   bytes_.copy_to(bytes, landing, [this, renaming](const Outcome& outcome) {
     outcome.is_failure() ? refuse(renaming, outcome.status, outcome.text) : done(renaming);
   });
+}
+
+/// A file on disk gets a name of the run. If it has come of a link to a file of the run, which is as it was,
+/// the name is one more of that: so `ln -f` makes names, by way of a temporary one.
+bool WrittenFiles::is_taken_back(ClientId client, std::uint32_t tag, const OpenFile& request) {
+  const FileDescriptor there(::open(request.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!there) return false;
+  const auto number = status_of(there).st_ino;
+  const auto landed = landed_.extract(number);
+  const auto place = landed.empty() ? places_.end() : places_.find(landed.mapped());
+  if (place == places_.end() || place->first == request.path) return false;
+  File* const file = find(place->second.file);
+  const SharedFile bytes = file != nullptr ? file->bytes.file : published_.contents(place->second.step);
+  if (bytes == nullptr || !(state_of(*bytes) == state_of(there))) return false;
+  const auto is_this = [&](const SharedFile& one) { return status_of(*one).st_ino == number; };
+  if (file != nullptr) std::erase_if(file->landings, is_this);
+  const auto renaming = std::make_shared<Renaming>();  // shared by the functions that go on with it
+  renaming->client = client;
+  renaming->tag = tag;
+  renaming->is_by_open = true;
+  renaming->request = {NameFile::How::link, request, request, false};
+  renaming->request.from.key = place->second.key;
+  renaming->request.from.path = place->first;
+  take_name(request.path, was_replaced);
+  tidy(request.path);
+  go_on(renaming);
+  return true;
 }
 
 /// Nobody can write now.
@@ -383,7 +451,7 @@ void WrittenFiles::end_landing(File& file) {
   if (file.state != File::State::publishing) return;
   file.landings.clear();
   if (file.is_nameless) return end_without_step(file);
-  mark(*file.bytes.file, RWH_WRITE_LIFE_NOT_SET);
+  mark_names(file.path);
   end_written(file);
 }
 

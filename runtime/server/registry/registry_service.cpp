@@ -371,7 +371,10 @@ void RegistryService::serve_behind_closes(const Requester& from, const Request& 
   const std::string writer = registry_.may_be_closed_by(
       {from.process, key, waits_for_step(request), {from.ticket.matcher, from.ticket.connection}});
   if (writer.empty()) return serve_now(from, request);
-  serve_behind({writer, path}, from, request);
+  const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
+  const bool removes =
+      std::is_same_v<Request, Remove> && found != nullptr && connections_.component_name(*found) == writer;
+  serve_behind({writer, path, key, removes ? from.ticket.matcher : TakeSent::nobody}, from, request);
 }
 
 template <class Request>
@@ -412,7 +415,7 @@ void RegistryService::end_connection(const ConnectionId& id) {
   const auto ended = connections_.remove(id);
   if (!ended) return;
   ended->is_for_file ? registry_.end_file(ended->process, {id.matcher, id.connection})
-                     : registry_.disconnect(ended->process);
+                     : registry_.disconnect(ended->process, id.connection);
 }
 
 void RegistryService::take(std::uint32_t from, const GetWaits& note) {

@@ -216,7 +216,8 @@ void WrittenBytes::begin_in_place(const OpenFile& request, SharedFile base, Begu
 void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
   const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
   copied_bytes_ += bytes.lacks ? size_of(*bytes.lacks) : file_size(*bytes.base);
-  const auto copy = [outcome, to = reopened(*bytes.file, O_WRONLY), from = bytes.base, lacks = bytes.lacks] {
+  const auto copy = [outcome, to = reopened_by_owner(*bytes.file, O_WRONLY), from = bytes.base,
+                     lacks = bytes.lacks] {
     const int trouble = lacks ? copy_ranges(*from, *to, *lacks) : copy_bytes(*from, *to);
     copy_times(*from, *to);  // they tell later whether the program has changed them
     if (trouble != 0) *outcome = {NC_EIO, std::string("it cannot be copied: ") + std::strerror(trouble)};
@@ -310,7 +311,7 @@ void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then th
       const struct stat facts = status_of(*from);
       int trouble = ::lseek(to->number(), 0, SEEK_SET) < 0 ? errno : copy_bytes(*from, *to);
       if (trouble == 0 && ::ftruncate(to->number(), facts.st_size) != 0) trouble = errno;
-      if (trouble == 0 && ::fchmod(to->number(), facts.st_mode & 0777) != 0) trouble = errno;
+      if (trouble == 0 && ::fchmod(to->number(), facts.st_mode & 07777) != 0) trouble = errno;
       set_times(*to, facts);
       if (trouble != 0)
         *outcome = outcome_of(IoError(status_of_error_number(trouble), trouble, "the file", "write"));

@@ -19,13 +19,16 @@ for line in sys.stdin:
     print(repr(result), flush=True)
 """
 
+# The workers are clients of all matchers, as ranks of an MPI program are.
 MASTER = """
-import subprocess, sys
+import os, subprocess, sys
 workers = {}
 for line in open('calls.py'):
     number, call = eval(line)
     if number not in workers:
-        workers[number] = subprocess.Popen([sys.executable, '-B', 'worker.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        place = {'OMPI_COMM_WORLD_RANK': number, 'OMPI_COMM_WORLD_SIZE': 64, 'OMPI_COMM_WORLD_LOCAL_RANK': number}
+        environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
+        workers[number] = subprocess.Popen([sys.executable, '-B', 'worker.py'], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     workers[number].stdin.write(repr(call) + '\\n')
     workers[number].stdin.flush()
     print(number, call, workers[number].stdout.readline().strip(), flush=True)
@@ -52,12 +55,13 @@ def compare(build, number, seed, worker, calls_of, covered=("*.dat", "out/*")):
     """Whether the sequence of the seed gives the same on disk and coupled. `calls_of(seed)`: (process, (function, arguments)) for each call, and all names. Tells what differs."""
     on_disk, coupled = f"disk{number}", f"coupled{number}"
     keys = KEYS[seed % len(KEYS)]
+    matchers = os.environ.get("SLUICE_TEST_MATCHERS")
     for directory in (on_disk, coupled):
         prepare(directory, worker, *calls_of(seed))
     for command in ("/usr/bin/python3 master.py > w.out 2>&1", "sh r.sh > r.out 2>&1"):
         subprocess.run(command, shell=True, cwd=on_disk, stdin=subprocess.DEVNULL)
     with open(coupled + "/.run/flow.yaml", "w") as flow:
-        flow.write("version: 1\nname: names\nstaging: {prewarm: 0}\ncomponents:\n  w: {directory: .., command: [sh, -c, '/usr/bin/python3 master.py > w.out 2>&1']}\n"
+        flow.write("version: 1\nname: names\nstaging: {prewarm: 0" + (", matchers: " + matchers if matchers else "") + "}\ncomponents:\n  w: {directory: .., command: [sh, -c, '/usr/bin/python3 master.py > w.out 2>&1']}\n"
                    "  r: {directory: .., command: [sh, -c, 'sh r.sh > r.out 2>&1; true'], start: when-done}\n"
                    "files:\n" + "".join(f"  - {{path: '{path}', writer: w, readers: [r]{keys}}}\n" for path in covered))
     harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)

@@ -2,39 +2,14 @@
 """names.py BUILD VARIANT [CASE]: what programs do with the names of files that they write by the C library. Each case is run on disk and coupled, by a rule with the
 keys of VARIANT, and what the writer and the reader see has to be the same."""
 import os
-import subprocess
 import sys
-import time
 
 sys.path.append(os.path.dirname(sys.path[0]))
-import harness
-from harness import clear_directory, expect
+import scripts
+from harness import clear_directory
 
 build = sys.argv[1]
 keys = {"memory": "", "kept": ", keep: true", "file": ", through: file", "exit": ", publish: exit"}[sys.argv[2]]
-
-# Calls whose results are printed; a failure is its errno's name.
-PRELUDE = """
-import ctypes, errno, os, sys, tempfile
-libc = ctypes.CDLL(None, use_errno=True)
-NOREPLACE, EXCHANGE = 1, 2
-def rename2(old, new, flags):
-    status = libc.renameat2(-100, old.encode(), -100, new.encode(), flags)
-    return print(old, new, flags, 'done' if status == 0 else errno.errorcode[ctypes.get_errno()], flush=True)
-def call(function, *arguments):
-    try: print(function.__name__, *arguments, function(*arguments), flush=True)
-    except OSError as error: print(function.__name__, *arguments, errno.errorcode[error.errno], flush=True)
-def write(name, text):
-    with open(name, 'w') as file: file.write(text)
-def show(*names):
-    for name in names:
-        try: print(name, repr(open(name).read()), flush=True)
-        except OSError as error: print(name, errno.errorcode[error.errno], flush=True)
-def tree():
-    for directory, below, files in os.walk('.'):
-        if '.run' in below: below.remove('.run')
-        print(directory, sorted(name for name in files if not name.startswith(('w.', 'r.', '.'))), flush=True)
-"""
 
 # Case: the writer's script, and what the reader reads at the end. A script that begins with a line #python is Python's.
 CASES = {
@@ -137,46 +112,5 @@ CASES = {
     "a mode is the one that was given, whatever is on disk": ("echo 1 > a.dat; chmod 640 a.dat; exec 3>> a.dat; ln a.dat x.txt; stat -c %A a.dat; chmod 600 a.dat; echo 2 >&3; exec 3>&-; cat x.txt; stat -c %A a.dat", "cat a.dat"),
 }
 
-
-def prepare(directory, writes, reads):
-    os.makedirs(directory)
-    is_python = writes.startswith("#python\n")
-    with open(directory + "/w.py", "w") as file:
-        file.write(PRELUDE + writes if is_python else "")
-    with open(directory + "/w.sh", "w") as file:
-        file.write("/usr/bin/python3 w.py" if is_python else writes)
-    with open(directory + "/r.sh", "w") as file:
-        file.write(reads)
-    os.mkdir(directory + "/.run")
-
-
-def outputs(directory):
-    found = []
-    for name in ("w.out", "r.out"):
-        with open(f"{directory}/{name}") as file:
-            found.append(file.read())
-    return found
-
-
-def compare(number, name, writes, reads):
-    began = time.monotonic()
-    on_disk, coupled = f"disk{number}", f"coupled{number}"
-    for directory in (on_disk, coupled):
-        prepare(directory, writes, reads)
-    for script in ("w", "r"):
-        subprocess.run(f"sh {script}.sh > {script}.out 2>&1", shell=True, cwd=on_disk)
-    with open(coupled + "/.run/flow.yaml", "w") as flow:
-        flow.write("version: 1\nname: names\nstaging: {prewarm: 0}\ncomponents:\n  w: {directory: .., command: [sh, -c, 'sh w.sh > w.out 2>&1']}\n  r: {directory: .., command: [sh, -c, 'sh r.sh > r.out 2>&1; true'], start: when-done}\n"
-                   f"files:\n  - {{path: '*.dat', writer: w, readers: [r]{keys}}}\n  - {{path: 'out/*', writer: w, readers: [r]{keys}}}\n")
-    result = harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)
-    expected, found = outputs(on_disk), outputs(coupled)
-    print(f'{name}: {time.monotonic() - began:.1f} s')
-    if expected == found and result.status == 0:
-        return True
-    print(f"--- {name}: exit status {result.status}\n--- on disk: {expected}\n--- coupled: {found}\n{result.all}")
-    return False
-
-
 clear_directory()
-failed = [name for number, (name, (writes, reads)) in enumerate(CASES.items()) if (not sys.argv[3:] or sys.argv[3] in name) and not compare(number, name, writes, reads)]
-expect(not failed, f"{len(failed)} of {len(CASES)} cases: " + "; ".join(failed))
+scripts.run(build, CASES, keys, sys.argv[3:])

@@ -77,6 +77,7 @@ def copy_range(slot, other, length):
 def send(slot, other, length): return os.sendfile(opened[other], opened[slot], 0, length)
 def sync(slot): return os.fsync(opened[slot])
 def own(slot): return kind(os.fstat(opened[slot]))
+def linked(slot): return os.fstat(opened[slot]).st_nlink
 def status(slot): return fcntl.fcntl(opened[slot], fcntl.F_GETFL) & (os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK), fcntl.fcntl(opened[slot], fcntl.F_GETFD)
 def appending(slot, is_wanted): return fcntl.fcntl(opened[slot], fcntl.F_SETFL, os.O_APPEND if is_wanted else 0)
 def mode(slot, bits): os.fchmod(opened[slot], bits)
@@ -145,6 +146,11 @@ def within_opened(directory, function, *arguments):
         os.chdir(HERE)
 def times(name, second): os.utime(name, (second, second)); return os.stat(name).st_mtime, os.stat(name).st_atime
 def may(name, how): return libc.access(name.encode(), how), libc.eaccess(name.encode(), how), libc.faccessat(-100, name.encode(), how, 0)
+def named_alone(name):
+    one = os.open(name, os.O_PATH)
+    try:
+        with open('/proc/self/fd/%d' % one, 'rb') as file: return kind(os.fstat(one)), file.read()
+    finally: os.close(one)
 def is_shown(name): return not name.startswith('.') and not name.endswith(('.sh', '.py', '.out'))
 def listing(name): return sorted(each for each in os.listdir(name) if is_shown(each))
 def entries(name):
@@ -154,13 +160,13 @@ def listing_opened(name):
     try: return sorted(each for each in os.listdir(one) if is_shown(each))
     finally: os.close(one)
 def matches(pattern): return sorted(name for name in globbing.glob(pattern) if is_shown(os.path.basename(name)))
-def walk():
+def walk(flags=1):
     found = []
     def note(path, facts, flag, *more):
-        if '/.' not in os.fsdecode(path) and is_shown(os.path.basename(os.fsdecode(path))): found.append((os.fsdecode(path), flag))
+        if '/.' not in os.fsdecode(path) and is_shown(os.path.basename(os.fsdecode(path))): found.append((os.fsdecode(path), flag, os.path.relpath(os.getcwd(), HERE)))
         return 0
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-    libc.nftw(b'.', kind(note), 8, 1)
+    libc.nftw(b'.', kind(note), 8, flags)
     return sorted(found)
 def tree(): return [(directory, sorted(below), sorted(listing(directory))) for directory, below, files in sorted(os.walk('.')) if '/.' not in directory]
 def make_socket(name):
@@ -224,9 +230,9 @@ class Sequence:
             ("write_parts", (slot, self.data(), self.data())), ("write_parts_at", (slot, self.data(), self.data(), chance.randrange(20))),
             ("seek", (slot, chance.randrange(12), self.pick([0, 1, 2]))), ("seek", (slot, chance.randrange(12), self.pick([3, 4]))), ("size", (slot, chance.randrange(30))),
             ("reserve", (slot, self.pick([0, 1]), chance.randrange(20), chance.randrange(1, 20))), ("reserve", (slot, 3, chance.randrange(20), chance.randrange(1, 20))),
-            ("copy_range", (slot, other, chance.randrange(1, 20))), ("send", (slot, other, chance.randrange(1, 20))), ("sync", (slot,)), ("own", (slot,)), ("own", (slot,)), ("status", (slot,)),
+            ("copy_range", (slot, other, chance.randrange(1, 20))), ("send", (slot, other, chance.randrange(1, 20))), ("sync", (slot,)), ("own", (slot,)), ("own", (slot,)), ("linked", (slot,)), ("status", (slot,)),
             ("appending", (slot, self.pick([0, 1]))), ("mode", (slot, self.pick([0o600, 0o640, 0o755, 0o666]))), ("age", (slot, 10 ** 9 + chance.randrange(99))), ("twice", (slot, other)),
-            ("above", (slot, other)), ("onto", (slot, other)), ("again", (slot, other, self.pick([os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND]))),
+            ("above", (slot, other)), ("onto", (slot, other)), ("again", (slot, other, self.pick([os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND]))),
             ("names_it", (slot, self.name())), ("change_map", (slot, 8, self.pick([False, True]), self.data()[:8])), ("keep_map", (slot, 8, self.data()[:8])), ("drop_map", (slot,)), ("lock", (slot, self.pick([1, 2]))),
             ("child", (slot, self.data())), ("shell_with", (slot, "echo hello")), ("end", (slot,)), ("end", (slot,)), ("end", (slot,))])
         if call[0] == "end":
@@ -263,7 +269,7 @@ class Sequence:
             return None  # what is on disk of an open file
         calls = [("rename", (name, other)), ("rename", (name, other)), ("rename2", (name, other, self.pick([0, 1]))), ("copy", (name, other)),
                  ("shell", (f"mv -T {name} {other}",)), ("shell", (f"mv -nT {name} {other}",)), ("shell", (f"cp -T {name} {other}",)), ("shell", (f"cp -pT {name} {other}",)),
-                 ("shell", (f"cat {name} >> {other}",)), ("shell", (f"ln -T {name} {other}",))]
+                 ("shell", (f"cat {name} >> {other}",)), ("shell", (f"ln -T {name} {other}",)), ("shell", (f"ln -fT {name} {other}",))]
         if not crosses:
             calls += [("link", (name, other)), ("link", (name, other)), ("link_followed", (name, other)), ("same", (name, other))]
             if not self.makes_directories:
@@ -300,7 +306,7 @@ class Sequence:
                           ("facts_in", (self.pick(DIRECTORIES + ["."]), self.pick(["a.dat", "b.dat", "x.txt", "../a.dat", "x", "l.dat"]), self.pick([0, 0x100]))),
                           ("within", (directory, "show", self.pick(["a.dat", "x", "../a.dat"]))), ("within_opened", (directory, "facts", self.pick(["a.dat", "x", "../a.dat"]))),
                           ("within", (directory, "listing", ".")), ("within", (directory, "whole", "a.dat")), ("listing", (directory,)), ("entries", (directory,)), ("entries", (".",)),
-                          ("listing_opened", (directory,)), ("matches", (self.pick(["*.dat", "*/*.dat", "d/*", "out/?"]),)), ("tree", ()), ("walk", ()), ("shell", (f"ls {directory}",)),
+                          ("listing_opened", (directory,)), ("named_alone", (name,)), ("facts", (directory + "/../" + name,)), ("facts", (name + "/../" + name,)), ("show", ("none/../" + name,)), ("matches", (self.pick(["*.dat", "*/*.dat", "d/*", "out/?"]),)), ("tree", ()), ("walk", (self.pick([1, 1 | 4, 1 | 4 | 8]),)), ("shell", (f"ls {directory}",)),
                           ("facts", (name + "/",)), ("facts", (name + "/x",)), ("show", (name + "/x",)), ("listing", (name,)), ("readlink", (name,)), ("same", (name, self.name())),
                           ("shell", (f"wc -c {name}",)), ("shell", (f"head -c 3 {name}; tail -c 2 {name}",)), ("shell", (f"cd {directory} && cat *",)), ("shell", ("find . -name '*.dat' | sort",))])
 

@@ -427,6 +427,24 @@ TEST_SUITE("registry: the writer's own files") {
     CHECK_FALSE(world.answers.has_answered_twice);
   }
 
+  TEST_CASE("a connection that ends while its process goes on takes its waits for files along") {
+    World world(one_rule());
+    const ProcessId writer = world.process("model"), reader = world.process("analysis");
+    (void)world.registry.connect("analysis", world.last_process, 1000 + world.last_process, {});  // once more
+    const Ticket given_up{7, 101}, kept{8, 102};
+    const auto wait = [&](const Ticket& ticket) {
+      world.registry.open_read(ticket, reader, {{0, "a.nc"}, world.alone()});
+    };
+    wait(given_up);
+    wait(kept);
+    CHECK(world.registry.view({}).waits.size() == 2);
+    world.registry.disconnect(reader, given_up.connection);
+    CHECK(world.registry.view({}).waits.size() == 1);
+    world.write(writer, "a.nc");
+    CHECK(world.answer(given_up.tag).kind == Answer::Kind::none);
+    CHECK(world.answer(kept.tag).kind == Answer::Kind::opened);
+  }
+
   TEST_CASE("a deletion that would wait for ever deletes the earlier step") {
     World world(one_rule(), 64 * mib, {{"model", 2}, {"analysis", 1}});
     const auto p = world.processes("model", 2);

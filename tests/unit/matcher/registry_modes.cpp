@@ -346,6 +346,31 @@ TEST_SUITE("registry: streams") {
     CHECK(world.has_counts(2, 6, 0));
   }
 
+  TEST_CASE(
+      "a process that wants its step once more gets that, or hears that it is gone, and never the next one") {
+    ModeWorld world(stream({"analysis", "picture"}), 1, {}, 64 * mib);
+    const ProcessId picture = world.process("picture");
+    const auto again = [&](StepId step) {
+      OpenRequest request{{0, "a.nc"}, world.alone()};
+      request.continues = step;
+      request.is_look = true;
+      return world.ask([&](const Ticket& t) { world.registry.open_read(t, world.reader, request); });
+    };
+    const StepId first = world.write_next("a.nc");
+    CHECK(world.read(world.reader, "a.nc") == first);
+    const auto newest = again(first);
+    CHECK(world.answer(newest).step == first);
+    world.close(world.reader, first);
+    const StepId second = world.write_next("a.nc");
+    const auto held = again(first);  // by the other reader
+    CHECK(world.answer(held).step == first);
+    world.close(world.reader, first);
+    CHECK(world.read(picture, "a.nc") == first);
+    CHECK(world.answers.erased_steps.contains(first));
+    CHECK(world.refusal(again(first)) == NC_EIO);
+    CHECK(world.read(world.reader, "a.nc") == second);
+  }
+
   TEST_CASE("a file that its writer removes stays for the readers of the stream") {
     ModeWorld world(stream());
     const StepId first = world.write_next("s.nc");

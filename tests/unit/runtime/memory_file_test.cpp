@@ -158,8 +158,8 @@ TEST_CASE("a file on disk is never sealed, nor alone") {
 
 TEST_CASE("a file on disk has no name left, and becomes another one") {
   const FileDescriptor file = file_with("abc");
-  const FileDescriptor on_disk = make_file_on_disk("/tmp", 0040);
-  CHECK((status_of(on_disk).st_mode & 0777U) == 0640);
+  const FileDescriptor on_disk = make_file_on_disk("/tmp", 04040);
+  CHECK((status_of(on_disk).st_mode & 07777U) == 04040);
   CHECK(status_of(on_disk).st_nlink == 0);
   REQUIRE(::ftruncate(reopened(on_disk, O_WRONLY)->number(), 4096) == 0);
   const FileDescriptor moved = become(on_disk, file);
@@ -202,6 +202,11 @@ TEST_CASE("a file that cannot be written to disk leaves nothing behind, and says
   CHECK(std::filesystem::file_size(path) == 6);
 }
 
-TEST_CASE("a file keeps its permissions, and its owner can read and write") {
-  CHECK((status_of(make_memory_file(0040)).st_mode & 0777U) == 0640);
+TEST_CASE("a file has the permissions that it is given, and no others") {
+  const FileDescriptor file = make_memory_file(01040);
+  CHECK((status_of(file).st_mode & 07777U) == 01040);
+  CHECK(write_range(*reopened_by_owner(file, O_WRONLY), 0, std::as_bytes(std::span("abc", 3))) == 0);
+  as_owner(file, R_OK, [&] { CHECK(may_be_opened(file, O_RDONLY)); });
+  CHECK((status_of(file).st_mode & 07777U) == 01040);
+  CHECK(seal(file));
 }

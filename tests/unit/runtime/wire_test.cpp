@@ -106,6 +106,7 @@ void for_every_message_to_registry(Use use) {
   send(ConnectionEnded{7});
   send(SegmentMapped{7, 10});
   send(FileNames{7, {{1, "a.nc"}, {1, "b.nc"}}, true});
+  send(TakeSent{{}, "/d/a.nc", {1, "a.nc"}, 2, {1, "b.nc"}, "/d/b.nc"});
   send(ViewQuery{7, 2, 9});
   send(RoundDone{4});
   send(LeaseQuery{2, 9, 4096, 8192, {}});

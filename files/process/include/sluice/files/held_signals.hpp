@@ -34,8 +34,9 @@ class LetSignals {
 };
 
 /// These wait until a socket has a message, or space for one, or has failed. Meanwhile the program's handlers
-/// run, and what they call is wrapped: so this thread must not hold a lock.
-void await_message(int socket) noexcept;
+/// run, and what they call is wrapped: so this thread must not hold a lock. False: there was none for
+/// `limit_ms` (0: no limit).
+bool await_message(int socket, int limit_ms = 0) noexcept;
 void await_space(int socket) noexcept;
 
 /// Holds the signal by which the C library cancels a thread at once, which its own calls never hold. Returns

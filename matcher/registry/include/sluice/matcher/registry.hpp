@@ -63,8 +63,8 @@ class Registry {
   /// Whether any file is being written.
   [[nodiscard]] bool is_any_written() const;
   /// A connection ends. The process ends with its last connection: the steps that it was writing are
-  /// discarded, and the steps that it had open for reading are released.
-  void disconnect(ProcessId process);
+  /// discarded, and the steps that it had open for reading are released. `connection`: as in tickets; 0: any.
+  void disconnect(ProcessId process, std::uint64_t connection = 0);
   /// The process that was started for the component has ended. Its files are not published yet, and processes
   /// that it has left may go on.
   void component_ends(const std::string& component);

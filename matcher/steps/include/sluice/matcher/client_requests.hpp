@@ -58,7 +58,7 @@ struct OpenRequest {
   std::string path = {};    ///< as in CreateRequest
   bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
   /// open_write: the step whose logs these processes have written last, each with its present rank, and can
-  /// continue; 0: there is none. All members send the same value.
+  /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
   StepId continues = 0;
   /// open_read of a stream: the step that the next open would get, which this does not count as read.
   bool is_look = false;

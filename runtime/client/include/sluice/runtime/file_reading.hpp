@@ -20,6 +20,7 @@ namespace sluice::runtime {
 enum class FindPurpose : int {
   open,
   look,   ///< of a stream: the next step, without going on to it
+  again,  ///< of a stream: the step that it has given last
   probe,  ///< nothing: whether the file is an ordinary one, because PnetCDF opens it itself
 };
 
