@@ -20,6 +20,7 @@ namespace sluice::api::netcdf {
 struct CarriedDataset {
   ProgramLibrary library;
   std::string path;  ///< as the program wrote it
+  std::string file;  ///< what the path leads to
   int mode = 0;      ///< the program's flags, and those of the format
   bool is_created = false;
   bool is_writable = false;
@@ -61,8 +62,13 @@ struct CarriedGroup {
 
 /// The dataset of an id that the program's netCDF has given out, of any group; null: it is not carried.
 [[nodiscard]] CarriedDataset* find_carried(int ncid) noexcept;
-/// Keeps the dataset until remove_carried().
-void add_carried(int ncid, std::unique_ptr<CarriedDataset> dataset);
+/// The dataset of that file that this process writes and has defined, and not with others; null: there is
+/// none.
+[[nodiscard]] std::shared_ptr<CarriedDataset> find_written(const std::string& file);
+/// Keeps the dataset for that id until remove_carried(). One dataset may have several ids.
+void add_carried(int ncid, std::shared_ptr<CarriedDataset> dataset);
 void remove_carried(int ncid) noexcept;
+/// Whether the dataset of the id has other ids, too.
+[[nodiscard]] bool has_other_ids(int ncid) noexcept;
 
 }  // namespace sluice::api::netcdf

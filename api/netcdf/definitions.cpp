@@ -105,6 +105,7 @@ int close_classic(int ncid, const CarriedDataset& dataset) {
 }
 
 int close(int ncid, void*) {
+  if (has_other_ids(ncid)) return remove_carried(ncid), 0;
   CarriedDataset& dataset = carried(ncid).dataset;
   if (dataset.status_of_close != 0) return dataset.status_of_close;
   dataset.status_of_close = dataset.described ? close_described(dataset) : close_classic(ncid, dataset);

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* shadow_name = "/proc/self/sluice-has-no-such-file.nc";
 
 /// What the program's netCDF calls back for: it hands the table's functions nothing but a path and an id.
-thread_local std::unique_ptr<CarriedDataset> dataset_to_come;
+thread_local std::shared_ptr<CarriedDataset> dataset_to_come;
 
 /// The definitions of a step, as a CDF file without data. netCDF reads headers in pieces, and refuses memory
 /// that ends inside one. `free_bytes` are kept between the header and where the data would begin.
@@ -91,7 +91,7 @@ int make_shadow(CarriedDataset& dataset) {
 int take_dataset(int ncid) {
   if (dataset_to_come == nullptr) return NC_EINVAL;  // the program uses the format by itself
   return guard([&] {
-    const int status = make_shadow(*dataset_to_come);
+    const int status = dataset_to_come->shadow >= 0 ? 0 : make_shadow(*dataset_to_come);
     if (status == 0) add_carried(ncid, std::move(dataset_to_come));
     return status;
   });
@@ -203,27 +203,34 @@ bool is_left_to_pnetcdf(const sluice_netcdf_call& call, int whole_mode) {
                                            : (whole_mode & mode::write) != 0;
 }
 
-/// Whether the call is about a dataset that goes by hyperslabs.
-bool is_carried(const sluice_netcdf_call& call, int whole_mode) {
+/// The rule of a dataset that may go by hyperslabs. Only bytes can wait for a later close.
+std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call, int whole_mode) {
   constexpr int by_bytes =
       mode::diskless | mode::mmap | mode::in_memory | mode::user_format_0 | mode::user_format_1;
-  if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return false;
-  if (is_left_to_pnetcdf(call, whole_mode)) return false;
+  if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return std::nullopt;
+  if (is_left_to_pnetcdf(call, whole_mode)) return std::nullopt;
   const auto environment = runtime::read_client_environment();
-  if (!environment.is_coupled()) return false;
-  const auto match = runtime::find_rule(environment, call.path);
-  if (!match || !match->rule.has_hyperslabs || !is_in_memory(*match)) return false;
+  if (!environment.is_coupled()) return std::nullopt;
+  auto match = runtime::find_rule(environment, call.path);
+  const bool may_be_carried =
+      match && match->rule.has_hyperslabs && is_in_memory(*match) && match->rule.closes == 1;
+  return may_be_carried ? std::move(match) : std::nullopt;
+}
+
+bool is_carried(const sluice_netcdf_call& call, int whole_mode, const runtime::RuleMatch& match) {
+  const runtime::ClientRule& rule = match.rule;
   if (call.kind == sluice_netcdf_create) {
-    const bool has_format = may_have_format(whole_mode, match->rule);
-    if (match->rule.writes && !has_format)
+    const bool has_format = may_have_format(whole_mode, rule);
+    if (rule.writes && !has_format)
       complain(std::string(call.path) +
                    " is a netCDF-4 file that stays on disk: it goes by its bytes, which readers see when it "
                    "is closed. Leave 'keep' and 'through' out of its rule, or write a classic file",
-               match->rule.rule);
-    return match->rule.writes && has_format;
+               rule.rule);
+    return rule.writes && has_format;
   }
-  if ((whole_mode & mode::write) != 0) return match->rule.writes && is_cdf_step(environment, *match);
-  return match->rule.reads && !match->rule.writes && !match->rule.is_stream;
+  if ((whole_mode & mode::write) != 0)
+    return rule.writes && is_cdf_step(runtime::read_client_environment(), match);
+  return rule.reads && !rule.writes && !rule.is_stream;
 }
 
 /// A handle of MPI, of C or of Fortran, that has come in a word.
@@ -284,17 +291,17 @@ class ReadableFile {
 };
 
 /// The program's netCDF gives out an id for the dataset, by our format.
-int hand_over(const sluice_netcdf_call& call, int format_flag, std::unique_ptr<CarriedDataset> dataset) {
+int hand_over(const sluice_netcdf_call& call, int format_flag, std::shared_ptr<CarriedDataset> dataset) {
   const ProgramLibrary library(call.library);
   const ReadableFile file;
   dataset_to_come = std::move(dataset);
   const int status = call.kind == sluice_netcdf_create
                          ? library.call("nc_create", file.path(), format_flag, call.ncid)
                          : library.call("nc_open", file.path(), format_flag, call.ncid);
-  if (dataset_to_come != nullptr) {  // nobody has taken it
-    const int coupled = dataset_to_come->coupled;
-    const bool is_writable = dataset_to_come->is_writable;
-    dataset_to_come.reset();
+  const auto left = std::exchange(dataset_to_come, nullptr);
+  if (left != nullptr && left.use_count() == 1) {  // nobody has taken it
+    const int coupled = left->coupled;
+    const bool is_writable = left->is_writable;
     (void)guard([&] { return is_writable ? ncmpi::abort(coupled) : ncmpi::close(coupled); });
   }
   return status;
@@ -305,7 +312,11 @@ int find_by_path(const sluice_netcdf_call& call) {
   const bool creates = call.kind == sluice_netcdf_create;
   const ClassicByDefault classic(library);
   const int mode = creates ? classic.whole_mode(call.mode) : call.mode;
-  if (!is_carried(call, mode)) return sluice_netcdf_is_ordinary;
+  const auto match = find_rule_of(call, mode);
+  if (!match) return sluice_netcdf_is_ordinary;
+  auto written = creates ? nullptr : find_written(match->file);
+  if (written != nullptr) return hand_over(call, register_format(library), std::move(written));
+  if (!is_carried(call, mode, *match)) return sluice_netcdf_is_ordinary;
   const int flag = register_format(library);
   if (flag == 0) {
     complain("its netCDF cannot be coupled by hyperslabs: " + std::string(call.path) +
@@ -316,7 +327,7 @@ int find_by_path(const sluice_netcdf_call& call) {
   const int status = open_coupled(call, mode, &coupled);
   // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer.
   if (status != 0) return creates ? status : sluice_netcdf_is_ordinary;
-  auto dataset = std::make_unique<CarriedDataset>(CarriedDataset{library, call.path});
+  auto dataset = std::make_shared<CarriedDataset>(CarriedDataset{library, call.path, match->file});
   dataset->mode = mode;
   dataset->is_created = dataset->in_define_mode = creates;
   dataset->is_writable = creates || (mode & mode::write) != 0;

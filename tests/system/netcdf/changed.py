@@ -151,7 +151,26 @@ def other_steps():
     run()
 
 
-CASES = {"python": python, "nco": nco, "fortran": fortran, "live": live, "other_steps": other_steps}
+def open_twice():
+    """A program opens what it has open for writing, as ncap2 does: what was synced is there, and the file is whole when both are closed."""
+    twice = ("import netCDF4\nfor kind in ('NETCDF3_CLASSIC', 'NETCDF4'):\n    d = netCDF4.Dataset('a.nc', 'w', format=kind); d.createDimension('t', None); v = d.createVariable('v', 'f8', ('t',)); v[0] = 1; d.sync()\n"
+             "    e = netCDF4.Dataset('a.nc'); assert e['v'][:].tolist() == [1]\n    e.close(); v[1] = 2; e = netCDF4.Dataset('a.nc'); d.close(); e.close()\n    assert netCDF4.Dataset('a.nc')['v'][:].tolist() == [1, 2]\n")
+    os.makedirs("more")
+    with open("more/twice.py", "w") as file:
+        file.write(twice)
+    same_dump(f"{PYTHON} {os.path.abspath('more/twice.py')}\nncgen -k cdf5 -o b.nc - << 'END'\nnetcdf b {{ dimensions: t = 2; variables: double v(t); data: v = 1, 2; }}\nEND\nncap2 -h -O -s 'u=v*2' b.nc c.nc\n", name="c.nc")
+
+
+def later_closes():
+    """Rules whose readers wait for a later close go by bytes: a reader gets what was appended."""
+    append = ("import netCDF4\nd = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_CLASSIC'); d.createDimension('t', None); d.createVariable('v', 'f8', ('t',))[0] = 1; d.close()\n"
+              "d = netCDF4.Dataset('a.nc', 'a'); d['v'][1] = 2; d.close()\n")
+    for publish in ("exit", "close:2"):
+        write_flow(script("write.py", append), script("read.py", "import netCDF4\nassert netCDF4.Dataset('a.nc')['v'][:].tolist() == [1, 2]\n"), more=f", publish: {publish}")
+        run()
+
+
+CASES = {"open_twice": open_twice, "later_closes": later_closes, "python": python, "nco": nco, "fortran": fortran, "live": live, "other_steps": other_steps}
 clear_directory()
 if case.startswith("calls"):
     random_calls(*range(int(case[5:]), int(case[5:]) + 6))
