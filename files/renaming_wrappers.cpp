@@ -287,7 +287,8 @@ int rename_file(const Renamed& renamed, const NamedFile& from, const NamedFile& 
   const int before = errno;
   if (from.kind == Kind::in_run) {
     const bool can_be_exchanged = to.kind == Kind::in_run || !renamed.has(RENAME_EXCHANGE);
-    const int trouble = can_be_exchanged ? rename_named(renamed, from, to) : EINVAL;
+    const bool are_there = can_be_exchanged || (is_there(renamed.from) && is_there(renamed.to));
+    const int trouble = !are_there ? ENOENT : can_be_exchanged ? rename_named(renamed, from, to) : EINVAL;
     errno = before;
     if (trouble != ENOENT) return trouble == 0 ? 0 : fail(trouble);
   }

@@ -269,9 +269,9 @@ class Sequence:
             return None  # what is on disk of an open file
         calls = [("rename", (name, other)), ("rename", (name, other)), ("rename2", (name, other, self.pick([0, 1]))), ("copy", (name, other)),
                  ("shell", (f"mv -T {name} {other}",)), ("shell", (f"mv -nT {name} {other}",)), ("shell", (f"cp -T {name} {other}",)), ("shell", (f"cp -pT {name} {other}",)),
-                 ("shell", (f"cat {name} >> {other}",)), ("shell", (f"ln -T {name} {other}",))]
+                 ("shell", (f"cat {name} >> {other}",))]
         if not crosses:
-            calls += [("shell", (f"ln -fT {name} {other}",)), ("link", (name, other)), ("link", (name, other)), ("link_followed", (name, other)), ("same", (name, other))]
+            calls += [("shell", (f"ln -T {name} {other}",)), ("shell", (f"ln -fT {name} {other}",)), ("link", (name, other)), ("link", (name, other)), ("link_followed", (name, other)), ("same", (name, other))]
             if not self.makes_directories:
                 calls += [("rename2", (name, other, 2)), ("move", (name, other))]
             if "/" in name and "/" in other:
