@@ -68,6 +68,7 @@ int make_any(int directory, const char* path, const Make& make) {
 
 template <class Make>
 int link_any(int directory, const char* path, const Make& make) {
+  sluice::files::note_call(directory, path, sluice::files::Recorded::named);
   return undisturbed([&] {
     const int made = make_it(directory, path, make);
     if (made == 0) sluice::files::publish_behind_link(directory, path);
