@@ -98,7 +98,9 @@ class Run {
   void leave_unread(int files) {
     for (int i = 0; i < files; ++i) {
       const ProcessId writer = writers_[static_cast<std::size_t>(i) % writers_.size()];
-      registry_.create(next_message(), writer, {{0, "step_" + std::to_string(i) + ".nc"}, {++group_, 0, 1}});
+      registry_.open(
+          next_message(), writer,
+          {{0, "step_" + std::to_string(i) + ".nc"}, {++group_, 0, 1}, {}, matcher::Purpose::create});
       registry_.set_header(next_message(), writer, {answers_.step, std::vector<std::byte>(1000), {}});
       registry_.need_segment(next_message(), writer, {answers_.step, SegmentUse::data, 65536});
       registry_.publish(writer, {answers_.step, 0, {}});
@@ -116,15 +118,15 @@ class Run {
     ++group_;
     for (std::uint32_t i = 0; i < size_; ++i) {
       if (opens_alone_)
-        registry_.open_read(next_message(), processes[i], {key, {group_++, 0, 1}});
+        registry_.open(next_message(), processes[i], {key, {group_++, 0, 1}});
       else
-        registry_.open_read(next_message(), processes[i], {key, {group_, i, size_}});
+        registry_.open(next_message(), processes[i], {key, {group_, i, size_}});
     }
   }
   StepId write(const Processes& processes, const DatasetKey& key, std::uint64_t bytes) {
     ++group_;
     for (std::uint32_t i = 0; i < size_; ++i)
-      registry_.create(next_message(), processes[i], {key, {group_, i, size_}});
+      registry_.open(next_message(), processes[i], {key, {group_, i, size_}, {}, matcher::Purpose::create});
     const StepId step = answers_.step;
     registry_.set_header(next_message(), processes[0], {step, std::vector<std::byte>(1000), {}});
     for (std::uint32_t i = 0; i < size_ && bytes > 0; ++i)

@@ -164,7 +164,9 @@ FoundImage ImageSession::find_again(const runtime::RuleMatch& match, std::uint64
 FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& match, bool is_look,
                               std::uint64_t again) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1, false};
-  const runtime::OpenRequest request{match.key, alone, match.file, match.is_on_disk, again, is_look};
+  runtime::Open request = match.open(alone);
+  request.continues = again;
+  if (is_look) request.which = runtime::Open::Which::look;
   const bool keeps = match.rule.is_stream && match.rule.may_restart && !is_look;
   auto answer = exchange(connection, keeps ? MessageType::keep_image : MessageType::read_image,
                          runtime::encode(request), MessageType::image_made);
@@ -222,7 +224,7 @@ OpenedFile ImageSession::open_file(const runtime::OpenFile& request) {
   return {std::move(answer.descriptors.front()), opened.names};
 }
 
-void ImageSession::remove_file(const runtime::Remove& request) {
+void ImageSession::remove_file(const runtime::Open& request) {
   (void)ask(MessageType::remove_file, runtime::encode(request), MessageType::done);
 }
 

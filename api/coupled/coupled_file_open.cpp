@@ -56,7 +56,7 @@ void leave_former_steps(const std::string& path, bool goes_on) {
 }
 
 /// A share in a step that this group will write. Waits until no process reads the file.
-std::unique_ptr<FileStep> create_step(const CoupledGroup& group, const runtime::CreateRequest& create) {
+std::unique_ptr<FileStep> create_step(const CoupledGroup& group, const runtime::Open& create) {
   const runtime::Created created = group.session->create(create);
   return std::make_unique<FileStep>(group.session, created.step, FileStep::Use::create);
 }
@@ -72,8 +72,10 @@ OpenedDriver create_coupled_file(const OpenRequest& request, int ncid, formats::
   std::uint64_t wait_us = 0;
   run_collectively(request.comm, [&] {
     wait_us = microseconds_of([&] {
-      step = create_step(group, {match.key, group.member, request.keeps_existing(),
-                                 static_cast<std::uint8_t>(version), match.file});
+      runtime::Open create = match.open(group.member, runtime::Purpose::create);
+      create.version = static_cast<std::uint8_t>(version);
+      create.no_clobber = request.keeps_existing();
+      step = create_step(group, create);
     });
     if (match.rule.is_stream && request.comm.is_root() && !request.keeps_existing())
       leave_former_steps(match.file, false);
@@ -96,7 +98,8 @@ OpenedDriver open_coupled_file(const OpenRequest& request, int ncid,
   std::uint64_t stream_number = 0;
   run_collectively(request.comm, [&] {
     wait_us = microseconds_of([&] {
-      auto opened = group.session->open({match.key, group.member, match.file, match.is_on_disk}, writes);
+      auto opened = group.session->open(
+          match.open(group.member, writes ? runtime::Purpose::write : runtime::Purpose::read));
       path = std::move(opened.path);
       stream_number = opened.stream_number;
       if (opened.step == 0) return;
@@ -122,8 +125,8 @@ void delete_coupled_file(const std::string& path, MPI_Info info,
   expect_writer(path, environment, match.rule, "delete");
   // Takes part as the file's writer, which waits until no process reads the file.
   const CoupledGroup alone{process_session(environment), {runtime::random_number() >> 1, 0, 1}};
-  const auto step = create_step(alone, {match.key, alone.member, false, 1, match.file});
-  alone.session->remove({match.key, match.file});
+  const auto step = create_step(alone, match.open(alone.member, runtime::Purpose::create));
+  alone.session->remove(match.key, match.file);
   delete_file(path, info);
 }
 
@@ -132,7 +135,7 @@ FoundFile find_coupled_file(const std::string& path, const runtime::ClientEnviro
   if (match.rule.writes) return {path, nullptr};
   const auto session = process_session(environment);
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
-  auto opened = session->open({match.key, alone, match.file}, false);
+  auto opened = session->open({match.key, alone, match.file});
   return {std::move(opened.path), std::make_unique<FileStep>(session, opened.step, FileStep::Use::read)};
 }
 

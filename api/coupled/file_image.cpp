@@ -56,8 +56,10 @@ int find(const char* path, char* on_disk, std::size_t capacity, runtime::FindPur
   std::uint64_t again = 0;
   if (is_again) with_taken_step(match->file, [&](std::uint64_t step) { again = step; });
   const bool is_look = is_again || purpose == runtime::FindPurpose::look;
-  const auto opened =
-      session->open({match->key, alone, match->file, match->is_on_disk, again, is_look}, false);
+  runtime::Open open = match->open(alone);
+  open.continues = again;
+  if (is_look) open.which = runtime::Open::Which::look;
+  const auto opened = session->open(open);
   if (match->rule.is_stream && !is_look)
     with_taken_step(match->file, [&](std::uint64_t& step) { step = opened.step; });
   if (opened.is_in_files) session->close_read({opened.step, {}});

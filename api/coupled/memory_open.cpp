@@ -147,7 +147,7 @@ bool may_be_offered(const Beginning& beginning, const runtime::ClientRule& rule)
 
 /// Collective: the step that the group was offered. Null if it was withdrawn meanwhile.
 std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGroup& group,
-                                           const runtime::CreateRequest& request) {
+                                           const runtime::Open& request) {
   constexpr int is_withdrawn = std::numeric_limits<int>::min();  // lower than every status
   const runtime::Session::Offer offer = *group.offer;
   const bool is_root_without = comm.is_root() && !group.session->take_offer(offer, request);
@@ -175,7 +175,7 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
 
 /// Collective: the step whose read the group was offered. Empty if it was withdrawn meanwhile.
 std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGroup& group,
-                                         const runtime::ClientRule& rule, const runtime::OpenRequest& open) {
+                                         const runtime::ClientRule& rule, const runtime::Open& open) {
   constexpr int is_withdrawn = std::numeric_limits<int>::min();  // lower than every status
   runtime::Session::Read& read = *group.read;
   const Communicator& comm = request.comm;
@@ -215,9 +215,10 @@ std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginn
   CoupledGroup group = make_coupled_group(
       request.comm, environment,
       may_be_offered(beginning, match.rule) ? std::optional(match.rule.rule) : std::nullopt);
-  const runtime::CreateRequest create{
-      match.key,  group.member,       beginning.keeps_existing, static_cast<std::uint8_t>(beginning.version),
-      match.file, beginning.is_import};
+  runtime::Open create = match.open(group.member, runtime::Purpose::create);
+  create.version = static_cast<std::uint8_t>(beginning.version);
+  create.no_clobber = beginning.keeps_existing;
+  create.is_import = beginning.is_import;
   OpenedDriver opened;
   if (group.offer) {
     opened.driver = make_offered(request.comm, group, create);
@@ -294,7 +295,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   CoupledGroup group =
       make_coupled_group(request.comm, environment, std::nullopt, may_be_offered ? &match.key : nullptr);
   if (group.read) {
-    auto offered = open_offered(request, group, match.rule, {match.key, group.member, match.file});
+    auto offered = open_offered(request, group, match.rule, match.open(group.member));
     if (offered) return std::move(*offered);
   }
   const auto options = request.writes() ? log_options(request, environment, match) : std::nullopt;
@@ -318,11 +319,11 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
   const auto may_grow = [&] {
     return !request.writes() && (answer.publish_at != runtime::PublishAt::close || match.rule.writes);
   };
+  runtime::Open open =
+      match.open(group.member, request.writes() ? runtime::Purpose::write : runtime::Purpose::read);
+  open.continues = continues;
   run_collectively(request.comm, [&] {
-    const std::uint64_t wait_us = microseconds_of([&] {
-      answer = group.session->open({match.key, group.member, match.file, match.is_on_disk, continues},
-                                   request.writes());
-    });
+    const std::uint64_t wait_us = microseconds_of([&] { answer = group.session->open(open); });
     if (may_be_offered) group.session->note_asked(match.rule.rule, group.member, answer.step);
     if (answer.step == 0 || answer.is_in_files) return;
     MemoryDriver::Parts parts{group.session,  request.comm,     match.rule.rule,     answer.step,
@@ -363,12 +364,12 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
                    const runtime::RuleMatch& match) {
   expect_writer(path, environment, match.rule, "delete");
   const auto session = process_session(environment);
-  if (!match.rule.is_drained) return session->remove({match.key, match.file});
+  if (!match.rule.is_drained) return session->remove(match.key, match.file);
   // Removes the published steps and stops the drains that could write the file again; then removes the file.
   storage::PosixFileSystem system;
   const std::string& file = match.file;
   try {
-    session->remove({match.key, match.file});
+    session->remove(match.key, match.file);
   } catch (const Error& error) {
     if (error.status() != NC_ENOENT || !system.exists(file)) throw;
   }
@@ -378,8 +379,7 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
 std::optional<formats::Version> version_of_staged(const runtime::ClientEnvironment& environment,
                                                   const runtime::RuleMatch& match) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
-  const auto described =
-      process_session(environment)->inquire({match.key, alone, match.file, match.is_on_disk});
+  const auto described = process_session(environment)->inquire(match.open(alone, runtime::Purpose::describe));
   if (described.version == 0) return std::nullopt;
   if (described.version == matcher::no_cdf_version) throw Error(NC_ENOTNC, not_cdf_text(match.file));
   return static_cast<formats::Version>(described.version);

@@ -8,10 +8,10 @@ namespace sluice::matcher {
 
 namespace {
 
-const char* refused_call(GroupPurpose purpose) noexcept {
-  if (purpose == GroupPurpose::create) return " cannot create ";
-  if (purpose == GroupPurpose::remove) return " cannot delete ";
-  return purpose == GroupPurpose::inquire ? " cannot inquire about " : " cannot open ";
+const char* refused_call(Purpose purpose) noexcept {
+  if (purpose == Purpose::create) return " cannot create ";
+  if (purpose == Purpose::remove) return " cannot delete ";
+  return purpose == Purpose::describe ? " cannot inquire about " : " cannot open ";
 }
 
 }  // namespace
@@ -21,8 +21,8 @@ void GroupOutcomes::refuse(Group& group, int status, std::string text) {
   group.status = status;
   group.text = std::move(text);
   parts_.groups.stop_waiting(group);
-  if (group.component->is_attached() || group.wants_newest) return;
-  if (status == NC_EEXIST || (status == NC_ENOENT && group.purpose == GroupPurpose::remove)) return;
+  if (group.component->is_attached() || group.wants_newest()) return;
+  if (status == NC_EEXIST || (status == NC_ENOENT && group.purpose == Purpose::remove)) return;
   parts_.answers.event(group.component->name + refused_call(group.purpose) + parts_.names.quoted(group.key) +
                        ": " + group.text);
 }
@@ -37,16 +37,16 @@ void GroupOutcomes::refuse_quietly(Group& group, std::string text) {
 }
 
 void GroupOutcomes::give_step(Group& group, Step& step) {
-  if (group.purpose == GroupPurpose::inquire)
+  if (group.purpose == Purpose::describe)
     return describe(group, step.version == 0 ? no_cdf_version : step.version);
   group.outcome = Group::Outcome::step;
   group.step = &step;
   parts_.groups.stop_waiting(group);
-  if (group.purpose != GroupPurpose::open_read) return;
+  if (group.purpose != Purpose::read) return;
   step.readers.push_back(&group);
   group.seen_publication = step.publications;
   parts_.sequences.note_taken(step, group);
-  if (!group.is_look) parts_.continued.note_taken(step, group.component->name);
+  if (!group.is_look()) parts_.continued.note_taken(step, group.component->name);
   Step* const before = parts_.sequences.before(step);
   parts_.retention.review(step);
   if (before != nullptr) parts_.retention.review(*before);
@@ -59,7 +59,7 @@ void GroupOutcomes::describe(Group& group, std::uint8_t version) {
 }
 
 void GroupOutcomes::give_file(Group& group, const std::string& path, std::uint8_t version) {
-  if (group.purpose == GroupPurpose::inquire) return describe(group, version);
+  if (group.purpose == Purpose::describe) return describe(group, version);
   group.outcome = Group::Outcome::file;
   group.path = path;
   parts_.groups.stop_waiting(group);
@@ -76,7 +76,7 @@ void GroupOutcomes::show_file(Group& group, const std::string& path) {
 
 void GroupOutcomes::give_earlier_file(Group& group) {
   constexpr std::uint8_t look_yourself = 0;
-  if (group.purpose == GroupPurpose::inquire) return describe(group, look_yourself);
+  if (group.purpose == Purpose::describe) return describe(group, look_yourself);
   group.outcome = Group::Outcome::file;
   parts_.groups.stop_waiting(group);
   parts_.answers.event(group.component->name +

@@ -18,9 +18,8 @@ std::string rank_mistake(const Member& member) {
 GroupTable::GroupTable(const FileRules& rules, const DatasetNames& names)
     : rules_(rules), names_(names), publication_waits_(rules.size()) {}
 
-std::string GroupTable::join_mistake(const Process& process, GroupPurpose purpose,
-                                     const CreateRequest& request) const {
-  const Member& member = request.member;
+std::string GroupTable::join_mistake(const Process& process, const Open& open) const {
+  const Member& member = open.member;
   if (member.size == 0 || member.size > max_group_size) {
     return "a group of " + std::to_string(member.size) + " processes";
   }
@@ -28,7 +27,7 @@ std::string GroupTable::join_mistake(const Process& process, GroupPurpose purpos
   const auto found = groups_.find(GroupId{process.component, member.group});
   if (found == groups_.end()) return {};
   const Group& group = *found->second;
-  if (group.purpose != purpose || group.key != request.key) {
+  if (group.purpose != open.purpose || group.key != open.key) {
     return "its group makes another call on " + names_.quoted(group.key);
   }
   return member_mistake(group, process, member);
@@ -36,40 +35,27 @@ std::string GroupTable::join_mistake(const Process& process, GroupPurpose purpos
 
 std::string GroupTable::member_mistake(const Group& group, const Process& process, const Member& member) {
   if (member.rank >= member.size) return rank_mistake(member);
-  if (group.size != member.size) {
-    return "its group has " + std::to_string(group.size) + " processes, not " + std::to_string(member.size);
+  if (group.member.size != member.size) {
+    return "its group has " + std::to_string(group.member.size) + " processes, not " +
+           std::to_string(member.size);
   }
-  if (group.spans_nodes != member.spans_nodes || (!group.spans_nodes && group.node != process.place.node)) {
+  if (group.member.spans_nodes != member.spans_nodes ||
+      (!group.member.spans_nodes && group.node != process.place.node)) {
     return "the processes of its group disagree about the number of nodes";
   }
   if (group.members.contains(member.rank)) return "rank " + std::to_string(member.rank) + " is there already";
   return {};
 }
 
-GroupTable::Joined GroupTable::group_for(const Process& process, GroupPurpose purpose,
-                                         const CreateRequest& request) {
-  auto& entry = groups_[GroupId{process.component, request.member.group}];
+GroupTable::Joined GroupTable::group_for(const Process& process, const Open& open,
+                                         const WrittenFile& follows) {
+  auto& entry = groups_[GroupId{process.component, open.member.group}];
   if (entry != nullptr) return {*entry, false};
   entry = std::make_unique<Group>();
-  entry->id = request.member.group;
+  static_cast<Open&>(*entry) = open;
   entry->serial = ++newest_serial_;
   entry->component = process.component;
-  entry->purpose = purpose;
-  entry->key = request.key;
-  entry->size = request.member.size;
-  entry->no_clobber = request.no_clobber;
-  entry->is_import = request.is_import;
-  entry->goes_on = request.goes_on;
-  entry->is_in_place = request.is_in_place;
-  entry->is_on_disk = request.is_on_disk;
-  entry->version = request.version;
-  entry->path = request.path;
-  entry->continues = request.continues;
-  entry->is_look = request.is_look;
-  entry->wants_newest = request.wants_newest;
-  entry->is_behind_memory = request.is_behind_memory;
-  entry->follows = request.follows;
-  entry->spans_nodes = request.member.spans_nodes;
+  entry->follows = follows;
   entry->node = process.place.node;
   return {*entry, true};
 }
@@ -83,7 +69,7 @@ std::uint64_t GroupTable::own_id(Component& component) {
 
 std::unique_ptr<Group> GroupTable::remove(Group& group) {
   stop_waiting(group);
-  return std::move(groups_.extract(GroupId{group.component, group.id}).mapped());
+  return std::move(groups_.extract(GroupId{group.component, group.member.group}).mapped());
 }
 
 std::vector<Group*> GroupTable::of_component(const Component& component) const {
@@ -97,7 +83,7 @@ std::vector<const Group*> GroupTable::readers_of_file(const Group& writer) const
   std::vector<const Group*> readers;
   if (!rules_.of(writer.key).has_one_file() && !writer.is_in_place) return readers;
   for (const auto& [id, group] : groups_) {
-    const bool reads = group->purpose == GroupPurpose::open_read && group->step != nullptr;
+    const bool reads = group->purpose == Purpose::read && group->step != nullptr;
     if (reads && group->key == writer.key && group->step->is_in_files) readers.push_back(group.get());
   }
   return readers;

@@ -11,7 +11,6 @@
 #include "file_rules.hpp"
 #include "sluice/matcher/group.hpp"
 #include "sluice/matcher/process_table.hpp"
-#include "sluice/matcher/registry_requests.hpp"
 
 namespace sluice::matcher {
 
@@ -21,8 +20,7 @@ class GroupTable {
   GroupTable(const FileRules& rules, const DatasetNames& names);
 
   /// The reason why the process cannot be a member of the group that it names; empty: it can.
-  [[nodiscard]] std::string join_mistake(const Process& process, GroupPurpose purpose,
-                                         const CreateRequest& request) const;
+  [[nodiscard]] std::string join_mistake(const Process& process, const Open& open) const;
   /// The same for a group that makes the same call.
   [[nodiscard]] static std::string member_mistake(const Group& group, const Process& process,
                                                   const Member& member);
@@ -30,8 +28,8 @@ class GroupTable {
     Group& group;
     bool is_new = false;
   };
-  /// The group that the request names; made when it does not exist.
-  [[nodiscard]] Joined group_for(const Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// The group that the call names; made when it does not exist. `follows`: Group::follows.
+  [[nodiscard]] Joined group_for(const Process& process, const Open& open, const WrittenFile& follows = {});
   /// The id of a group that no client names.
   [[nodiscard]] std::uint64_t own_id(Component& component);
   /// Removes the group, and gives it to the caller.

@@ -87,7 +87,7 @@ bool HopelessWaits::fail_creates(std::uint32_t node) {
     Group& group = **next++;
     if (group.waits_for != Group::WaitsFor::memory || group.node != node) continue;
     parts_.outcomes.refuse(group, NC_ENO_SPACE,
-                           parts_.texts.hopeless_memory(node, control_bytes(group.size)));
+                           parts_.texts.hopeless_memory(node, control_bytes(group.member.size)));
     parts_.memberships.answer_members(group);
     has_failed = true;
   }
@@ -117,12 +117,12 @@ bool HopelessWaits::fail_cycle(const WaitAnalysis& analysis) {
 bool HopelessWaits::give_own_step(const std::vector<StuckWait>& cycle) {
   for (const StuckWait& wait : cycle) {
     if (wait.group == nullptr || wait.group->waits_for != Group::WaitsFor::own_step) continue;
-    if (wait.group->purpose == GroupPurpose::remove) {
+    if (wait.group->purpose == Purpose::remove) {
       parts_.outcomes.take_away(*wait.group);
       parts_.memberships.answer_members(*wait.group);
       return true;
     }
-    if (wait.group->purpose != GroupPurpose::open_read) continue;
+    if (wait.group->purpose != Purpose::read) continue;
     Step& step = *parts_.datasets[wait.group->key].in_progress.back();
     if (step.publish_at != PublishAt::close || (step.header.empty() && !step.is_in_files)) continue;
     parts_.outcomes.give_step(*wait.group, step);

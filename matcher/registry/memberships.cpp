@@ -80,8 +80,8 @@ void Memberships::record_use(const Group& group, const Group::MemberState& membe
 
 void Memberships::answer(std::span<const Ticket> tickets, const Group& group) {
   if (group.outcome == Group::Outcome::step) {
-    return group.purpose == GroupPurpose::create ? parts_.answers.created_all(tickets, *group.step)
-                                                 : parts_.answers.opened_all(tickets, *group.step);
+    return group.purpose == Purpose::create ? parts_.answers.created_all(tickets, *group.step)
+                                            : parts_.answers.opened_all(tickets, *group.step);
   }
   for (const Ticket& ticket : tickets) {
     if (group.outcome == Group::Outcome::refused) {
@@ -106,7 +106,7 @@ void Memberships::finish(Group& group, std::uint32_t rank, const FileUse& use) {
     record_use(group, member, *process, use);
     process->memberships.erase(group.serial);
   }
-  if (++group.finished == group.size) finish_group(group);
+  if (++group.finished == group.member.size) finish_group(group);
 }
 
 void Memberships::finish_group(Group& group) {
@@ -159,7 +159,7 @@ void Memberships::drop_waits(Process& process, std::uint64_t connection) {
   for (const auto& membership : process.memberships) {
     const auto [group, rank] = membership.value;
     const auto& ticket = group->members.at(rank).ticket;
-    const bool waits = group->purpose == GroupPurpose::open_read && group->size == 1 && group->is_waiting();
+    const bool waits = group->purpose == Purpose::read && group->member.size == 1 && group->is_waiting();
     if (waits && ticket && ticket->connection == connection) dropped.push_back(group);
   }
   for (Group* const group : dropped) {
@@ -174,7 +174,7 @@ void Memberships::end_component(const Component& component) {
     if (group->writes() && group->step != nullptr && group->step->state == StepState::in_progress) {
       parts_.publication.end_by_death(*group->step, component.name + " " + component.reason);
     }
-    group->finished = group->size;
+    group->finished = group->member.size;
     finish_group(*group);
   }
 }

@@ -89,13 +89,13 @@ bool OfferBook::withdraw_all() {
   return has_any;
 }
 
-OfferBook::Taken OfferBook::take(StepId step, ProcessId process, const CreateRequest& request) {
+OfferBook::Taken OfferBook::take(StepId step, ProcessId process, const Open& open) {
   for (Page& page : pages_) {
     for (Page::Slot& place : page.places) {
       if (!place.offer || place.offer->step != step) continue;
-      const bool fits = page.members.front() == process && page.rule == request.key.rule &&
-                        request.member.rank == 0 && request.member.size == page.members.size() &&
-                        !request.no_clobber && !request.is_import;
+      const bool fits = page.members.front() == process && page.rule == open.key.rule &&
+                        open.member.rank == 0 && open.member.size == page.members.size() &&
+                        !open.no_clobber && !open.is_import;
       if (!fits) throw Error(NC_EINVAL, "the offer of step " + std::to_string(step) + " is for others");
       place.step = step;
       return {page, *std::exchange(place.offer, std::nullopt)};

@@ -63,7 +63,7 @@ class OfferBook {
     StepOffer offer;
   };
   /// The process creates the step that it was offered. Throws Error(NC_EINVAL) when it was not.
-  [[nodiscard]] Taken take(StepId step, ProcessId process, const CreateRequest& request);
+  [[nodiscard]] Taken take(StepId step, ProcessId process, const Open& open);
   /// All members of the step's group have finished. Its slot stays while its read is offered.
   void end_step(StepId step);
   /// Its groups get no further offers. A page goes with its last process, because a process may be about to

@@ -79,11 +79,10 @@ bool OfferMaker::is_plain(std::uint32_t number) const {
 }
 
 bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
-  return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == GroupPurpose::open_read &&
+  return is_plain(step.key.rule) && step.offered_by != 0 && group.purpose == Purpose::read &&
          group.component->name != parts_.rules.of(step.key).writer && !group.component->is_attached() &&
-         !group.is_look && !group.wants_newest && !group.spans_nodes &&
-         group.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
-         step.state == StepState::published && !step.is_cut;
+         !group.is_look() && !group.member.spans_nodes && group.member.size <= OfferBoard::most_ranks &&
+         group.has_all_arrived() && step.state == StepState::published && !step.is_cut;
 }
 
 /// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it
@@ -94,8 +93,8 @@ bool OfferMaker::may_have_offers(const Step& step, const Group& group) const {
       rule.queue > 0 && (rule.when_full == WhenFull::wait || rule.when_full == WhenFull::spill);
   const bool is_usual = rule.through == Through::memory && rule.publish_at == PublishAt::close &&
                         rule.identity == Identity::path && !may_wait;
-  return is_usual && group.purpose == GroupPurpose::create && !group.is_import && !group.spans_nodes &&
-         group.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
+  return is_usual && group.purpose == Purpose::create && !group.is_import && !group.member.spans_nodes &&
+         group.member.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
          step.state == StepState::published && !step.is_cut && step.version != 0;
 }
 

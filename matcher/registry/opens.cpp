@@ -9,29 +9,28 @@
 
 namespace sluice::matcher {
 
-Group& Opens::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
-                   const CreateRequest& request) {
-  if (request.key.name.empty()) throw Error(NC_EINVAL, process.name() + ": a file without a name");
-  const FileRule& rule = parts_.rules.of(request.key);
+Group& Opens::join(const Ticket& ticket, Process& process, const Open& open, const WrittenFile& follows) {
+  if (open.purpose > Purpose::remove) throw Error(NC_EINVAL, process.name() + ": an unknown kind of open");
+  if (open.key.name.empty()) throw Error(NC_EINVAL, process.name() + ": a file without a name");
+  const FileRule& rule = parts_.rules.of(open.key);
   const std::string& name = process.component->name;
   const bool is_writer = name == rule.writer;
   const bool is_reader = std::find(rule.readers.begin(), rule.readers.end(), name) != rule.readers.end();
-  const bool reads = purpose != GroupPurpose::create && purpose != GroupPurpose::open_write;
-  const bool is_attached = process.component->is_attached() && purpose == GroupPurpose::open_read;
-  if (!is_attached && !is_writer && (!reads || !is_reader)) {
-    throw Error(NC_EPERM, "the workflow does not name " + name + " as a " + (reads ? "reader" : "writer") +
-                              " of " + parts_.names.quoted(request.key));
+  const bool is_attached = process.component->is_attached() && open.purpose == Purpose::read;
+  if (!is_attached && !is_writer && (open.writes() || !is_reader)) {
+    throw Error(NC_EPERM, "the workflow does not name " + name + " as a " +
+                              (open.writes() ? "writer" : "reader") + " of " + parts_.names.quoted(open.key));
   }
-  if (!is_attached) parts_.uses.note_use(request.key.rule, name);
-  const std::string mistake = parts_.groups.join_mistake(process, purpose, request);
+  if (!is_attached) parts_.uses.note_use(open.key.rule, name);
+  const std::string mistake = parts_.groups.join_mistake(process, open);
   if (!mistake.empty()) throw Error(NC_EINVAL, process.name() + ": " + mistake);
 
-  const auto [group, is_new] = parts_.groups.group_for(process, purpose, request);
-  add_member(group, ticket, process, request.member.rank);
+  const auto [group, is_new] = parts_.groups.group_for(process, open, follows);
+  add_member(group, ticket, process, open.member.rank);
   if (is_new) {
     decide(group);
   } else {
-    if (group.is_waiting() && request.follows.connection != 0) group.follows = request.follows;
+    if (group.is_waiting() && follows.connection != 0) group.follows = follows;
     parts_.sequences.note_joined(group, process.id);
   }
   return group;
@@ -52,27 +51,25 @@ void Opens::add_member(Group& group, const Ticket& ticket, Process& process, std
 }
 
 /// A create of a file of such a rule gets a step at once, whatever there is (OfferMaker::may_have_offers).
-Group& Opens::join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request) {
+Group& Opens::join_all(const OfferBook::Page& page, StepOffer offer, const Open& open) {
   Process& first = parts_.processes.at(page.members.front());
-  Group& group = join_at_once(first, page.members, GroupPurpose::create, request);
+  Group& group = join_at_once(first, page.members, open);
   parts_.outcomes.give_step(group, parts_.maker.make(group, std::move(offer)));
   return group;
 }
 
 /// The step is the newest one of its name, or was when the group has taken it (ReadOffers).
-Group& Opens::join_read(const ReadOffers::Page& page, Step& step, const OpenRequest& request) {
+Group& Opens::join_read(const ReadOffers::Page& page, Step& step, const Open& open) {
   Process& first = parts_.processes.at(page.members.front());
-  Group& group = join_at_once(first, page.members, GroupPurpose::open_read,
-                              {request.key, request.member, false, 1, request.path});
+  Group& group = join_at_once(first, page.members, open);
   group.is_offered = true;
   parts_.outcomes.give_step(group, step);
   return group;
 }
 
-Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
-                           const CreateRequest& request) {
-  parts_.uses.note_use(request.key.rule, first.component->name);
-  const auto [group, is_new] = parts_.groups.group_for(first, purpose, request);
+Group& Opens::join_at_once(const Process& first, const std::vector<ProcessId>& members, const Open& open) {
+  parts_.uses.note_use(open.key.rule, first.component->name);
+  const auto [group, is_new] = parts_.groups.group_for(first, open);
   if (!is_new) throw Error(NC_EINVAL, first.name() + ": its group makes another call");
   const std::uint64_t now_ms = parts_.now_ms();
   for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
@@ -90,19 +87,19 @@ void Opens::decide(Group& group) {
   if (may_follow_others(group)) return parts_.groups.wait(group, Group::WaitsFor::members);
   try {
     switch (group.purpose) {
-      case GroupPurpose::create:
+      case Purpose::create:
         decide_create(group);
         break;
-      case GroupPurpose::open_write:
+      case Purpose::write:
         decide_open_write(group);
         break;
-      case GroupPurpose::open_read:
+      case Purpose::read:
         decide_open_read(group);
         break;
-      case GroupPurpose::inquire:
+      case Purpose::describe:
         decide_inquire(group);
         break;
-      case GroupPurpose::remove:
+      case Purpose::remove:
         decide_remove(group);
         break;
     }
@@ -125,7 +122,7 @@ bool Opens::has_to_wait_behind_file(const Group& group) const {
 /// Whether members that have not come may follow a file of their matcher that its writer has changed again:
 /// the registry hears of such changes when they are published.
 bool Opens::may_follow_others(const Group& group) const {
-  const bool opens = group.purpose == GroupPurpose::open_read || group.purpose == GroupPurpose::open_write;
+  const bool opens = group.purpose == Purpose::read || group.purpose == Purpose::write;
   if (!opens || group.has_all_arrived() || group.component->name != parts_.rules.of(group.key).writer)
     return false;
   const Dataset* const dataset = parts_.datasets.find(group.key);
@@ -203,7 +200,7 @@ bool Opens::has_to_wait_for_queue(const Group& group) {
 }
 
 void Opens::decide_open_read(Group& group) {
-  if (group.component->is_attached() || group.wants_newest) return decide_newest(group);
+  if (group.component->is_attached() || group.wants_newest()) return decide_newest(group);
   const Dataset& dataset = parts_.datasets[group.key];
   const FileRule& rule = parts_.rules.of(group.key);
   const std::string& writer_name = rule.writer;
@@ -331,7 +328,7 @@ void Opens::decide_newest(Group& group) {
   const bool is_writer = group.component->name == parts_.rules.of(group.key).writer;
   const Step* const last =
       dataset == nullptr || dataset->in_progress.empty() ? nullptr : dataset->in_progress.back();
-  if (last != nullptr && group.is_behind_memory && !last->is_in_files) {
+  if (last != nullptr && group.which == Open::Which::last && !last->is_in_files) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
   } else if (last != nullptr && is_writer && last->is_in_files) {
     parts_.outcomes.show_file(group, last->path);
@@ -396,8 +393,7 @@ bool Opens::refuse_other_path(Group& group) {
 /// one that it has made itself.
 bool Opens::is_from_before(const Group& group) const {
   const bool is_untouched = parts_.datasets.at(group.key).is_untouched();
-  const bool is_read_in_place =
-      parts_.rules.is_in_files(group.key) && group.purpose == GroupPurpose::open_write;
+  const bool is_read_in_place = parts_.rules.is_in_files(group.key) && group.purpose == Purpose::write;
   const std::string& component = group.component->name;
   return group.is_on_disk && is_untouched && !is_read_in_place &&
          (component == parts_.rules.of(group.key).writer || parts_.uses.is_own_file(component, group.key));

@@ -29,21 +29,20 @@ class Opens {
   explicit Opens(const Parts& parts) : parts_(parts) {}
 
   /// The process becomes a member of a group. The first member decides for all. Throws Error: NC_EPERM when
-  /// the rule does not name its component, NC_EINVAL.
-  Group& join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
+  /// the rule does not name its component, NC_EINVAL. `follows`: Group::follows.
+  Group& join(const Ticket& ticket, Process& process, const Open& open, const WrittenFile& follows);
   /// A further process of the same component makes the same call. Throws Error(NC_EINVAL).
   void join_further(Group& group, const Ticket& ticket, Process& process, const Member& member);
   /// All processes of a group that was offered a step create it.
-  Group& join_all(const OfferBook::Page& page, StepOffer offer, const CreateRequest& request);
+  Group& join_all(const OfferBook::Page& page, StepOffer offer, const Open& open);
   /// All processes of a group that has taken the read of the step open it.
-  Group& join_read(const ReadOffers::Page& page, Step& step, const OpenRequest& request);
+  Group& join_read(const ReadOffers::Page& page, Step& step, const Open& open);
   /// Sets the outcome of a waiting group, if there is one now.
   void decide(Group& group);
 
  private:
   void add_member(Group& group, const Ticket& ticket, Process& process, std::uint32_t rank);
-  Group& join_at_once(const Process& first, const std::vector<ProcessId>& members, GroupPurpose purpose,
-                      const CreateRequest& request);
+  Group& join_at_once(const Process& first, const std::vector<ProcessId>& members, const Open& open);
   [[nodiscard]] bool has_to_wait_behind_file(const Group& group) const;
   [[nodiscard]] bool has_to_change_place(const Group& group, const Dataset& dataset) const;
   [[nodiscard]] static bool is_being_changed(const Dataset& dataset);

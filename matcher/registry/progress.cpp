@@ -6,10 +6,10 @@ namespace sluice::matcher {
 
 namespace {
 bool removes(const Group& group) {
-  return group.purpose == GroupPurpose::remove;
+  return group.purpose == Purpose::remove;
 }
 bool does_not_remove(const Group& group) {
-  return group.purpose != GroupPurpose::remove;
+  return group.purpose != Purpose::remove;
 }
 }  // namespace
 

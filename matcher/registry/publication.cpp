@@ -76,7 +76,7 @@ bool Publication::sync(GroupMembership writer, const SyncPoint& point) {
   WriteLog::Synced& synced = log.synced.change();
   if (!synced.point) ++group->synced;
   synced.point = point;
-  const bool is_complete = group->has_all_arrived() && group->synced + group->finished == group->size;
+  const bool is_complete = group->has_all_arrived() && group->synced + group->finished == group->member.size;
   if (is_complete) publish_synced(step);
   return is_complete;
 }

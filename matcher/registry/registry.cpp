@@ -186,73 +186,53 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
 
 // Creates and opens
 
-void Registry::create(const Ticket& ticket, ProcessId process, const CreateRequest& request) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::create, request);
+/// A removal has a group of one process, because it may have to wait.
+void Registry::open(const Ticket& ticket, ProcessId process, Open request, const WrittenFile& follows) {
+  Process& caller = parts_->processes.at(process);
+  const bool removes = request.purpose == Purpose::remove;
+  if (removes) request.member = {parts_->groups.own_id(*caller.component), 0, 1};
+  go_on(parts_->opens.join(ticket, caller, request, follows), request.member.rank);
+  if (removes) parts_->progress.advance_on(request.key);
 }
 
-void Registry::create_offered(ProcessId process, StepId id, const CreateRequest& request) {
-  OfferBook::Taken taken = parts_->offers.take(id, process, request);
+void Registry::open_offered(ProcessId process, SegmentId page, StepId step, const Open& open) {
+  open.purpose == Purpose::create ? create_offered(process, step, open)
+                                  : read_offered(process, page, step, open);
+}
+
+void Registry::create_offered(ProcessId process, StepId id, const Open& open) {
+  OfferBook::Taken taken = parts_->offers.take(id, process, open);
   const std::vector<std::uint32_t> ended = taken.page.ended;
-  Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), request);
+  Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), open);
   Step& step = *group.step;
   step.offered_by = taken.page.memory->id();
   parts_->answers.begun(step);
   if (ended.empty()) return;
   // Rank 0 could not know of it.
   parts_->publication.end_by_death(step, "a process of " + group.component->name + " ended before it");
-  for (const std::uint32_t rank : ended) {
-    group.members.at(rank).has_died = true;
-    parts_->memberships.finish(group, rank);
-  }
-  parts_->progress.advance_on(request.key);
+  finish_ended(group, ended);
 }
 
-void Registry::open_offered(ProcessId process, SegmentId page_id, StepId id, const OpenRequest& request) {
-  const ReadOffers::Page& page = parts_->reads.take(page_id, id, process, request);
+void Registry::read_offered(ProcessId process, SegmentId page_id, StepId id, const Open& open) {
+  const ReadOffers::Page& page = parts_->reads.take(page_id, id, process, open);
   const std::vector<std::uint32_t> ended = page.ended;
   Step* const step = parts_->datasets.find_step(id);
-  if (step == nullptr || step->key != request.key || step->state != StepState::published) {
+  if (step == nullptr || step->key != open.key || step->state != StepState::published) {
     parts_->reads.end_read(id, page.members);
     throw Error(NC_EINVAL, "step " + std::to_string(id) + " is not published");
   }
-  Group& group = parts_->opens.join_read(page, *step, request);
+  Group& group = parts_->opens.join_read(page, *step, open);
+  if (!ended.empty()) finish_ended(group, ended);
+}
+
+/// The members have ended before the group has taken its offer.
+void Registry::finish_ended(Group& group, const std::vector<std::uint32_t>& ended) {
+  const DatasetKey key = group.key;  // the group may end
   for (const std::uint32_t rank : ended) {
     group.members.at(rank).has_died = true;
     parts_->memberships.finish(group, rank);
   }
-  if (!ended.empty()) parts_->progress.advance_on(request.key);
-}
-
-namespace {
-CreateRequest as_create(const OpenRequest& open, const WrittenFile& follows) {
-  CreateRequest create{open.key, open.member, false, 1, open.path};
-  create.is_on_disk = open.is_on_disk;
-  create.continues = open.continues;
-  create.is_look = open.is_look;
-  create.wants_newest = open.wants_newest;
-  create.is_behind_memory = open.is_behind_memory;
-  create.follows = follows;
-  return create;
-}
-}  // namespace
-
-void Registry::open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-                          const WrittenFile& follows) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::open_write, as_create(request, follows));
-}
-
-void Registry::open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-                         const WrittenFile& follows) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::open_read, as_create(request, follows));
-}
-
-void Registry::create(std::span<const Caller> callers, CreateRequest request) {
-  join(callers, GroupPurpose::create, std::move(request));
-}
-
-void Registry::open_read(std::span<const Caller> callers, const OpenRequest& request,
-                         const WrittenFile& follows) {
-  join(callers, GroupPurpose::open_read, as_create(request, follows));
+  parts_->progress.advance_on(key);
 }
 
 void Registry::in_series(const std::function<void()>& requests) {
@@ -269,16 +249,6 @@ void Registry::in_series(const std::function<void()>& requests) {
     throw;
   }
   end();
-}
-
-void Registry::inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-                       const WrittenFile& follows) {
-  join(ticket, parts_->processes.at(process), GroupPurpose::inquire, as_create(request, follows));
-}
-
-void Registry::join(const Ticket& ticket, Process& process, GroupPurpose purpose,
-                    const CreateRequest& request) {
-  go_on(parts_->opens.join(ticket, process, purpose, request), request.member.rank);
 }
 
 void Registry::expect(ProcessId process) const noexcept {
@@ -306,7 +276,7 @@ void Registry::go_on(Group& group, std::uint32_t rank) {
 }
 
 /// What is the same for all members is looked at once.
-void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request) {
+void Registry::open(std::span<const Caller> callers, Open request, const WrittenFile& follows) {
   in_series([&] {
     Group* group = nullptr;
     std::vector<std::uint32_t> joined;  // those who are answered at once, together
@@ -322,7 +292,7 @@ void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, Creat
         if (group != nullptr) {
           parts_->opens.join_further(*group, caller.ticket, process, request.member);
         } else {
-          group = &parts_->opens.join(caller.ticket, process, purpose, request);
+          group = &parts_->opens.join(caller.ticket, process, request, follows);
         }
         if (group->is_waiting()) {
           // With the last member it may get its answer, and end.
@@ -338,17 +308,6 @@ void Registry::join(std::span<const Caller> callers, GroupPurpose purpose, Creat
     }
     answer();
   });
-}
-
-/// Uses a group of one process, because the removal may have to wait.
-void Registry::remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path,
-                      const WrittenFile& follows) {
-  Process& caller = parts_->processes.at(process);
-  const std::uint64_t id = parts_->groups.own_id(*caller.component);
-  CreateRequest removal{key, {id, 0, 1}, false, 1, path};
-  removal.follows = follows;
-  join(ticket, caller, GroupPurpose::remove, removal);
-  parts_->progress.advance_on(key);
 }
 
 void Registry::change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key,
@@ -385,7 +344,7 @@ void Registry::publish(ProcessId process, PublishRequest&& request) {
 
 /// A member has closed. The last member ends what the group did for the dataset as a whole.
 void Registry::leave(Group& group, std::uint32_t rank, const FileUse& use) {
-  if (group.finished + 1 < group.size) {
+  if (group.finished + 1 < group.member.size) {
     parts_->memberships.finish(group, rank, use);
     return parts_->progress.advance_memory();
   }

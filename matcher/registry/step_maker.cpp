@@ -31,9 +31,9 @@ Step* StepMaker::make(Group& group, Step* base) {
     for (const auto& log : base->logs)
       step->pattern.last_put = std::max(step->pattern.last_put, log->contents->pattern.last_put);
   }
-  if (!group.spans_nodes && !step->is_in_files) {
+  if (!group.member.spans_nodes && !step->is_in_files) {
     const Process& first = parts_.processes.at(group.members.begin()->second.process);
-    const SegmentPool::Request request{control_bytes(group.size), SegmentUse::control, first.id,
+    const SegmentPool::Request request{control_bytes(group.member.size), SegmentUse::control, first.id,
                                        first.place.index};
     auto control = parts_.memory.take_at_any_cost(first.place, request);
     if (!control) return nullptr;
@@ -72,7 +72,7 @@ Step& StepMaker::add(std::unique_ptr<Step> step, Group& group, const Step* base)
   step->goes_to_disk =
       parts_.rules.of(group.key).when_full == WhenFull::spill && parts_.sequences.is_full(group.key);
   step->writers = &group;
-  step->is_new = group.purpose == GroupPurpose::create && !group.is_import && !group.goes_on;
+  step->is_new = group.purpose == Purpose::create && !group.is_import && !group.goes_on;
   step->writer_restarts = group.component->restarts;
   if (base == nullptr) parts_.retention.note_made(*step, *group.component);
   if (!step->is_continued) add_own_logs(*step, group);
@@ -106,10 +106,10 @@ Step& StepMaker::restore(const FormerStep& former) {
 void StepMaker::add_own_logs(Step& step, const Group& group) const {
   step.first_own_log = step.logs.size();
   if (has_packed_logs(step, group)) {
-    step.packed.emplace(*parts_.packing.packing, group.size);
+    step.packed.emplace(*parts_.packing.packing, group.member.size);
     return;
   }
-  auto added = new_logs(group.size);
+  auto added = new_logs(group.member.size);
   if (step.publish_at == PublishAt::sync)
     for (const auto& log : added) log->published = {0, 0};
   if (step.logs.empty()) {
@@ -122,7 +122,7 @@ void StepMaker::add_own_logs(Step& step, const Group& group) const {
 /// What others see of a log before its close is not packed. Who opens a step gets a view of it at once.
 bool StepMaker::has_packed_logs(const Step& step, const Group& group) const {
   const auto& [packing, least_logs] = parts_.packing;
-  return packing != nullptr && group.size >= least_logs && group.purpose == GroupPurpose::create &&
+  return packing != nullptr && group.member.size >= least_logs && group.purpose == Purpose::create &&
          step.publish_at == PublishAt::close && step.base == 0 &&
          parts_.rules.of(step.key).through != Through::burst_buffer;
 }
@@ -130,7 +130,7 @@ bool StepMaker::has_packed_logs(const Step& step, const Group& group) const {
 /// The processes that wrote the base continue their logs, so a step that adds a record takes memory for that
 /// record only.
 void StepMaker::continue_logs(Step& step, const Step& base, const Group& group) {
-  if (group.continues != base.id || base.is_cut || group.size != base.logs.size() - base.first_own_log)
+  if (group.continues != base.id || base.is_cut || group.member.size != base.logs.size() - base.first_own_log)
     return;
   std::vector<std::shared_ptr<WriteLog>> logs;
   for (std::size_t i = base.first_own_log; i < base.logs.size(); ++i) {

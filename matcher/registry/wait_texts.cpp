@@ -25,7 +25,7 @@ std::string WaitTexts::of(const Group& group) const {
     case Group::WaitsFor::queue:
       return for_queue(group.key);
     case Group::WaitsFor::members:
-      return parts_.names.quoted(group.key) + ", until all " + std::to_string(group.size) +
+      return parts_.names.quoted(group.key) + ", until all " + std::to_string(group.member.size) +
              " processes of the call have come";
     case Group::WaitsFor::publication:
     case Group::WaitsFor::file:

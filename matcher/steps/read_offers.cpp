@@ -88,8 +88,7 @@ void ReadOffers::end_hidden(std::uint32_t rule, StepId step) {
   if (hidden->second.empty()) hidden_.erase(hidden);
 }
 
-const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId process,
-                                         const OpenRequest& request) {
+const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId process, const Open& open) {
   const Error is_not_offered(NC_EINVAL, "the read of step " + std::to_string(step) + " is not offered");
   const auto page = std::ranges::find_if(pages_, [&](const Page& one) { return one.memory.id() == id; });
   if (page == pages_.end()) throw is_not_offered;
@@ -97,8 +96,9 @@ const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId pr
     return one.step == step && (one.state == State::offered || one.state == State::taken);
   });
   if (place == page->places.end()) throw is_not_offered;
-  const bool fits = page->members.front() == process && page->rule == request.key.rule &&
-                    request.member.rank == 0 && request.member.size == page->members.size();
+  const bool fits = open.purpose == Purpose::read && !open.is_look() && page->members.front() == process &&
+                    page->rule == open.key.rule && open.member.rank == 0 &&
+                    open.member.size == page->members.size();
   if (!fits) throw Error(NC_EINVAL, "the read of step " + std::to_string(step) + " is for others");
   place->state = State::open;
   return *page;

@@ -61,7 +61,7 @@ class ReadOffers {
   void end_hidden(std::uint32_t rule, StepId step);
 
   /// Rank 0 of the page's group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
-  [[nodiscard]] const Page& take(SegmentId page, StepId step, ProcessId process, const OpenRequest& request);
+  [[nodiscard]] const Page& take(SegmentId page, StepId step, ProcessId process, const Open& open);
   /// All members have closed it.
   void end_read(StepId step, const std::vector<ProcessId>& members);
   /// The writers' page gets no further offers.

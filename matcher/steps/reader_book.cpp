@@ -35,7 +35,7 @@ ReaderBook::ReaderBook(const FileRules& rules, const ProcessTable& processes, co
 }
 
 void ReaderBook::note_read(Step& step, const Group& group) {
-  if (group.is_look) return;
+  if (group.is_look()) return;
   const auto& readers = rules_.of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     if (readers[i] != group.component->name) continue;

@@ -12,7 +12,7 @@ constexpr std::uint32_t commands_to_tell = 3;
 }  // namespace
 
 RepeatedOpens::Opener RepeatedOpens::opener(const Group& group, ProcessId process) {
-  return {group.component, process, group.key, group.size > 1};
+  return {group.component, process, group.key, group.member.size > 1};
 }
 
 void RepeatedOpens::note_taken(const Group& group, std::uint64_t number) {

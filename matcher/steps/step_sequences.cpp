@@ -69,7 +69,7 @@ bool StepSequences::pass_by_mode(Step& step, std::size_t reader) {
 void StepSequences::note_taken(Step& step, const Group& group) {
   const FileRule& rule = rules_.of(step.key);
   const auto reader = std::ranges::find(rule.readers, group.component->name);
-  if (group.is_look || reader == rule.readers.end()) return;
+  if (group.is_look() || reader == rule.readers.end()) return;
   const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
   ReaderRecord& record = step.read_by[index];
   Counts& counts = counts_[step.key.rule][index];
@@ -80,12 +80,12 @@ void StepSequences::note_taken(Step& step, const Group& group) {
   if (!rule.is_stream || step.number == 0) return;
   places_.note_taken(group, step.number);
   opens_.note_taken(group, step.number);
-  if (group.size == 1 && jobs_.find(group.component->name) == nullptr)
+  if (group.member.size == 1 && jobs_.find(group.component->name) == nullptr)
     commands_.note_taken(*group.component, group.members.begin()->second.process, step.key);
 }
 
 void StepSequences::note_joined(const Group& group, ProcessId process) {
-  const bool has_place = group.purpose == GroupPurpose::open_read && group.step != nullptr && !group.is_look;
+  const bool has_place = group.purpose == Purpose::read && group.step != nullptr && !group.is_look();
   if (!has_place || !rules_.of(group.key).is_stream) return;
   places_.note_joined(group, process, group.step->number);
   opens_.note_joined(group, process, group.step->number);

@@ -7,7 +7,7 @@ namespace sluice::matcher {
 /// Who has looked at a step alone may open it together with others after that.
 void StreamPlaces::advance(StreamPlace& place, const Group& group, std::uint64_t number) noexcept {
   place.alone = std::max(place.alone, number);
-  if (group.size > 1) place.together = std::max(place.together, number);
+  if (group.member.size > 1) place.together = std::max(place.together, number);
 }
 
 void StreamPlaces::note_taken(const Group& group, std::uint64_t number) {
@@ -43,7 +43,7 @@ std::uint64_t StreamPlaces::of(const Group& group) const {
     const std::uint64_t begin = found->second.begin;
     place = own == found->second.of_process.end() ? StreamPlace{begin, begin} : own->second;
   }
-  return group.size > 1 ? place.together : place.alone;
+  return group.member.size > 1 ? place.together : place.alone;
 }
 
 StreamPlace StreamPlaces::of(const DatasetKey& key, const Component& component) const {

@@ -60,10 +60,9 @@ void Observer::change_file(const ChangeFile& request) {
 
 NewestImage Observer::read_image(const NewestImageRequest& request) {
   const Member alone{random_number() >> 1, 0, 1, false};
-  const auto opened = decode<Opened>(exchange(MessageType::open_read,
-                                              encode(OpenRequest{request.key, alone, request.path, false}),
-                                              MessageType::opened)
-                                         .fields);
+  const auto opened = decode<Opened>(
+      exchange(MessageType::open, encode(Open{request.key, alone, request.path}), MessageType::opened)
+          .fields);
   if (opened.step == 0) return {{}, 0, opened.path};
   const CloseRequest close{opened.step, {}};
   try {

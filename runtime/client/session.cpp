@@ -31,18 +31,18 @@ namespace {
 /// come at once, and sleeping and waking take longer than the answer. The process keeps its processor
 /// meanwhile: if it yielded to a process that computes, it would get the processor back only after a whole
 /// time slice.
-std::chrono::microseconds time_awake(MessageType question) noexcept {
-  const bool comes_at_once = question == MessageType::create || question == MessageType::header ||
-                             question == MessageType::need_segment || question == MessageType::get ||
-                             question == MessageType::hello;
+std::chrono::microseconds time_awake(MessageType question, MessageType answer) noexcept {
+  const bool comes_at_once = question == MessageType::header || answer == MessageType::created ||
+                             answer == MessageType::segment || answer == MessageType::plans ||
+                             answer == MessageType::welcome;
   return std::chrono::microseconds(comes_at_once ? 40 : 0);
 }
 
 /// Whether the answer may have attached descriptors.
-bool may_bring_descriptors(MessageType question) noexcept {
-  return question == MessageType::create || question == MessageType::open_write ||
-         question == MessageType::open_read || question == MessageType::need_segment ||
-         question == MessageType::get || question == MessageType::image || question == MessageType::open_file;
+bool may_bring_descriptors(MessageType answer) noexcept {
+  return answer == MessageType::created || answer == MessageType::opened || answer == MessageType::segment ||
+         answer == MessageType::plans || answer == MessageType::image_made ||
+         answer == MessageType::file_opened;
 }
 
 /// Whether the error concerns only this process, and leaves the connection intact.
@@ -214,7 +214,7 @@ std::vector<ReceivedMessage> Session::exchange(std::vector<Question> questions) 
 /// Sends all requests before it waits for the first answer. Answers come in the order of the requests.
 std::vector<ReceivedMessage> Session::exchange_on(Connection& connection, const Packet& packet) {
   const auto with_descriptors = std::ranges::count_if(
-      packet.answers, [](const ExpectedAnswer& answer) { return may_bring_descriptors(answer.question); });
+      packet.answers, [](const ExpectedAnswer& answer) { return may_bring_descriptors(answer.answer); });
   std::optional<DescriptorReserve> reserve;
   if (with_descriptors > 0)
     reserve.emplace(static_cast<std::size_t>(with_descriptors), connection.socket.descriptor());
@@ -257,7 +257,7 @@ std::optional<ReceivedMessage> Session::receive_on(Connection& connection, const
                                                    DescriptorReserve* reserve) {
   const auto question = packet.answers.front().question;
   try {
-    auto message = connection.socket.receive(time_awake(question), reserve);
+    auto message = connection.socket.receive(time_awake(question, packet.answers.front().answer), reserve);
     if (!message) {
       lose("it was closed while waiting for the answer to \"" + std::string(message_name(question)) + "\"");
     }
@@ -329,16 +329,15 @@ void Session::post(MessageType type, std::vector<std::byte> fields) {
   (*connection).is_clean = true;
 }
 
-Created Session::create(const CreateRequest& request) {
+Created Session::create(const Open& request) {
   keep_another_connection();
-  return decode<Created>(exchange(MessageType::create, encode(request), MessageType::created).fields);
+  return decode<Created>(exchange(MessageType::open, encode(request), MessageType::created).fields);
 }
 
-Opened Session::open(const OpenRequest& request, bool for_writing) {
+Opened Session::open(const Open& request) {
   keep_another_connection();
-  const MessageType type = for_writing ? MessageType::open_write : MessageType::open_read;
   Opened opened;
-  exchange(type, encode(request), MessageType::opened, [&](const ReceivedMessage& answer) {
+  exchange(MessageType::open, encode(request), MessageType::opened, [&](const ReceivedMessage& answer) {
     opened = decode<Opened>(answer.fields);
     note_opened(opened);
   });
@@ -351,9 +350,9 @@ void Session::await_taken() {
                  MessageType::listing);
 }
 
-Described Session::inquire(const OpenRequest& request) {
+Described Session::inquire(const Open& request) {
   keep_another_connection();
-  return decode<Described>(exchange(MessageType::inquire, encode(request), MessageType::described).fields);
+  return decode<Described>(exchange(MessageType::open, encode(request), MessageType::described).fields);
 }
 
 Plans Session::get(const Get& request) {
@@ -389,8 +388,8 @@ void Session::sync(const SyncRequest& request) {
   (void)exchange(MessageType::sync, encode(request), MessageType::done);
 }
 
-void Session::remove(const Remove& request) {
-  (void)exchange(MessageType::remove, encode(request), MessageType::done);
+void Session::remove(const DatasetKey& key, const std::string& path) {
+  (void)exchange(MessageType::open, encode(Open{key, {}, path, Purpose::remove}), MessageType::done);
 }
 
 WritableSegment Session::need_segment(const SegmentRequest& request) {

@@ -53,12 +53,12 @@ bool Session::knows_segments(const OfferPage::Found& offer) {
          (offer.log.data == 0 || segments_.knows(offer.log.data));
 }
 
-bool Session::take_offer(const Offer& offer, const CreateRequest& request) noexcept {
+bool Session::take_offer(const Offer& offer, const Open& request) noexcept {
   try {
-    const auto fields = encode(CreateOffered{offer.step, request});
+    const auto fields = encode(OpenOffered{0, offer.step, request});
     const OfferPage page(offer.page->writable());
     const std::lock_guard lock(taking_);
-    return page.take(offer.slot, offer.step, MessageType::create_offered, fields, send_time());
+    return page.take(offer.slot, offer.step, MessageType::open_offered, fields, send_time());
   } catch (const std::exception&) {
     return false;
   }

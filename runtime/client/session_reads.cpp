@@ -148,15 +148,15 @@ bool Session::is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_
   if (known.step != step) {
     known = {};
     const auto letters = letters_of(writes, slot, 0);
-    if (letters.empty() || letters.front().type != MessageType::create_offered) return false;
-    CreateOffered create = decode<CreateOffered>(letters.front().fields);
-    if (create.step != step) return false;
-    known = {step, std::move(create.create.key)};
+    if (letters.empty() || letters.front().type != MessageType::open_offered) return false;
+    auto created = decode<OpenOffered>(letters.front().fields);
+    if (created.step != step) return false;
+    known = {step, std::move(created.open.key)};
   }
   return known.key == key;
 }
 
-/// What an answer to open_read would say. Returns false when a letter is missing.
+/// What the answer to an open would say. Returns false when a letter is missing.
 bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& read) {
   Opened& opened = read.opened;
   opened = {};
@@ -168,8 +168,8 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
   for (std::uint32_t rank = 0; rank < writes.ranks(); ++rank) {
     bool has_published = false;
     for (const OfferPage::Letter& letter : letters_of(writes, slot, rank)) {
-      if (letter.type == MessageType::create_offered) {
-        opened.version = decode<CreateOffered>(letter.fields).create.version;
+      if (letter.type == MessageType::open_offered) {
+        opened.version = decode<OpenOffered>(letter.fields).open.version;
       } else if (letter.type == MessageType::header) {
         auto header = decode<HeaderRequest>(letter.fields);
         opened.header = std::move(header.header);
@@ -206,7 +206,7 @@ void Session::keep_known(std::vector<LogRange>& ranges) {
   std::erase_if(ranges, is_unknown);
 }
 
-bool Session::take_read(const Read& read, const OpenRequest& request) noexcept {
+bool Session::take_read(const Read& read, const Open& request) noexcept {
   try {
     const auto fields = encode(OpenOffered{read.page_id, read.step, request});
     const OfferPage page(read.page->writable());

@@ -22,17 +22,6 @@ namespace sluice::runtime {
 // To the registry. `connection` is the sender's number of a connection. `query` is a number that the answer
 // returns.
 
-// Requests that have the same fields.
-struct OpenForWriting {
-  OpenRequest open;
-};
-struct OpenForReading {
-  OpenRequest open;
-  bool operator==(const OpenForReading&) const = default;
-};
-struct Inquiry {
-  OpenRequest open;
-};
 /// What a process requests of the registry.
 using RegistryRequest = std::variant<Hello
 #define SLUICE_REQUEST(number, name, Struct, kind) , Struct
@@ -66,7 +55,7 @@ struct GroupCall {
     std::uint32_t tag = 0;
     std::uint32_t rank = 0;  ///< Member::rank
   };
-  std::variant<CreateRequest, OpenForReading> call;  ///< of the first caller; the others differ in rank alone
+  Open call;  ///< of the first caller; the others differ in rank alone
   std::vector<Caller> callers;
 };
 /// Requests for memory by several processes. Those of one connection are in calls that follow one another, in

@@ -40,9 +40,6 @@ SLUICE_FIELDS(matcher::DrainProgress, m.done_bytes, m.total_bytes)
 SLUICE_FIELDS(matcher::LookRequest, m.number, m.node, m.index, m.component, m.processes, m.has_ended)
 
 // To the registry
-SLUICE_FIELDS(OpenForWriting, m.open)
-SLUICE_FIELDS(OpenForReading, m.open)
-SLUICE_FIELDS(Inquiry, m.open)
 SLUICE_FIELDS(ClientRequest, m.connection, m.tag, m.request)
 SLUICE_FIELDS(GroupCall::Caller, m.connection, m.tag, m.rank)
 SLUICE_FIELDS(GroupCall, m.call, m.callers)

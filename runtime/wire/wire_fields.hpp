@@ -64,11 +64,8 @@ SLUICE_FIELDS(EventNotice, m.text, m.is_detail)
 SLUICE_FIELDS(Hello, m.protocol, m.library_version, m.process_token, m.process_id, m.component,
               m.is_child_of_component, m.is_for_file, m.rank)
 SLUICE_FIELDS(Member, m.group, m.rank, m.size, m.spans_nodes)
-SLUICE_SOME_FIELDS(CreateRequest, m.key, m.member, m.no_clobber, m.version, m.path, m.is_import, m.goes_on,
-                   m.is_in_place)
-SLUICE_FIELDS(CreateOffered, m.step, m.create)
-SLUICE_FIELDS(OpenRequest, m.key, m.member, m.path, m.is_on_disk, m.continues, m.is_look, m.wants_newest,
-              m.is_behind_memory)
+SLUICE_FIELDS(Open, m.key, m.member, m.path, m.purpose, m.which, m.version, m.no_clobber, m.is_import,
+              m.goes_on, m.is_in_place, m.is_on_disk, m.continues)
 SLUICE_FIELDS(OpenOffered, m.page, m.step, m.open)
 SLUICE_FIELDS(LogPattern, m.requests, m.base_record, m.records_end, m.reaches_below_base, m.last_put)
 SLUICE_FIELDS(SegmentRequest, m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead, m.is_on_disk)
@@ -85,7 +82,6 @@ SLUICE_FIELDS(CloseRequest, m.step, m.counters, m.times, m.group)
 SLUICE_FIELDS(ImageRequest, m.step)
 SLUICE_FIELDS(ListRequest, m.directory, m.has_sizes, m.after, m.newer_than, m.component)
 SLUICE_FIELDS(WatchRequest, m.has_activities, m.after_activity, m.is_for_progress)
-SLUICE_FIELDS(Remove, m.key, m.path)
 SLUICE_FIELDS(ChangeFile, m.key, m.path, m.removes)
 SLUICE_FIELDS(OrdinaryFile, m.rule, m.path, m.is_written, m.modified_s, m.component)
 SLUICE_FIELDS(Gathering, m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms,

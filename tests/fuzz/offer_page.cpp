@@ -34,7 +34,7 @@ void use_offers(const runtime::OfferPage& page, std::uint32_t rank, std::span<co
   const auto found = page.find(rank);
   if (!found) return;
   fuzz::require(found->slot < runtime::OfferPage::slots, "an offer is in a slot");
-  if (rank == 0 && page.take(found->slot, found->step, runtime::MessageType::create_offered, letter, 1)) {
+  if (rank == 0 && page.take(found->slot, found->step, runtime::MessageType::open_offered, letter, 1)) {
     const auto letters = page.letters(found->slot, 0, 0, page.mail_bytes(found->slot, 0), 1);
     fuzz::require(letters.size() == 1 && std::ranges::equal(letters[0].fields, letter),
                   "what is taken with a letter has this letter alone");

@@ -32,9 +32,8 @@ using Check = void (*)(std::span<const std::byte>);
 constexpr Check checks[] = {
     check<runtime::Hello>,
     check<runtime::Welcome>,
-    check<runtime::CreateRequest>,
     check<runtime::Created>,
-    check<runtime::OpenRequest>,
+    check<runtime::Open>,
     check<runtime::Opened>,
     check<runtime::SegmentRequest>,
     check<runtime::DiskRequest>,
@@ -57,7 +56,6 @@ constexpr Check checks[] = {
     check<runtime::Listing>,
     check<runtime::WatchRequest>,
     check<runtime::RunView>,
-    check<runtime::Remove>,
     check<runtime::ErrorReply>,
     check<runtime::DropSegments>,
     check<runtime::CoordinatorHello>,

@@ -110,13 +110,13 @@ class RankWorld final : private RegistryOutlet {
   PhaseCost create(const std::string& name) {
     const std::uint64_t group = ++group_;
     return all_ask("create", writers_, [&](const SimulatedProcess& process) {
-      return CreateRequest{{0, name}, member(group, process, size_.writers), false, 5, "/run/" + name};
+      return Open{{0, name}, member(group, process, size_.writers), "/run/" + name, Purpose::create, {}, 5};
     });
   }
   PhaseCost reopen(const std::string& name) {
     const std::uint64_t group = ++group_;
     return all_ask("open for writing", writers_, [&](const SimulatedProcess& process) {
-      return OpenForWriting{{{0, name}, member(group, process, size_.writers), "/run/" + name}};
+      return Open{{0, name}, member(group, process, size_.writers), "/run/" + name, Purpose::write};
     });
   }
   /// Memory for a request table and for data, and the header of rank 0.
@@ -137,7 +137,7 @@ class RankWorld final : private RegistryOutlet {
   PhaseCost open(const std::string& name) {
     const std::uint64_t group = ++group_;
     return all_ask("open", readers_, [&](const SimulatedProcess& process) {
-      return OpenForReading{{{0, name}, member(group, process, size_.readers), "/run/" + name}};
+      return Open{{0, name}, member(group, process, size_.readers), "/run/" + name};
     });
   }
   /// A matcher of each node fetches data of another node ahead of its readers, as in a replayed step.

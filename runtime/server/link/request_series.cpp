@@ -8,38 +8,26 @@ namespace sluice::runtime {
 
 namespace {
 
-using Call = decltype(GroupCall::call);
-
-Member& member_of(CreateRequest& create) {
-  return create.member;
-}
-Member& member_of(OpenForReading& open) {
-  return open.open.member;
-}
-
 /// Whether the calls differ in the rank alone.
-template <class Request>
-bool is_same(Request& left, Request right) {
-  member_of(right).rank = member_of(left).rank;
+bool is_same(const Open& left, Open right) {
+  right.member.rank = left.member.rank;
   return left == right;
 }
 
-template <class Request>
 bool join_call(RegistryBody& last, ClientRequest& next) {
-  auto* const request = std::get_if<Request>(&next.request);
-  if (request == nullptr) return false;
-  const GroupCall::Caller caller{next.connection, next.tag, member_of(*request).rank};
+  const auto* const open = std::get_if<Open>(&next.request);
+  if (open == nullptr || (open->purpose != Purpose::create && open->purpose != Purpose::read)) return false;
+  const GroupCall::Caller caller{next.connection, next.tag, open->member.rank};
   if (auto* const several = std::get_if<GroupCall>(&last)) {
-    auto* const call = std::get_if<Request>(&several->call);
-    if (call == nullptr || !is_same(*call, *request)) return false;
+    if (!is_same(several->call, *open)) return false;
     several->callers.push_back(caller);
     return true;
   }
   auto* const one = std::get_if<ClientRequest>(&last);
-  auto* const first = one == nullptr ? nullptr : std::get_if<Request>(&one->request);
-  if (first == nullptr || !is_same(*first, *request)) return false;
-  const GroupCall::Caller first_caller{one->connection, one->tag, member_of(*first).rank};
-  last = GroupCall{Call(std::move(*first)), {first_caller, caller}};
+  auto* const first = one == nullptr ? nullptr : std::get_if<Open>(&one->request);
+  if (first == nullptr || !is_same(*first, *open)) return false;
+  const GroupCall::Caller first_caller{one->connection, one->tag, first->member.rank};
+  last = GroupCall{std::move(*first), {first_caller, caller}};
   return true;
 }
 
@@ -114,8 +102,7 @@ bool join(RegistryBody& last, RegistryBody& next) {
   if (const auto* const note = std::get_if<SegmentMapped>(&next)) return join_note(last, *note);
   auto* const request = std::get_if<ClientRequest>(&next);
   return request != nullptr &&
-         (join_call<CreateRequest>(last, *request) || join_call<OpenForReading>(last, *request) ||
-          join_several<SegmentRequest, SegmentCalls>(last, *request) ||
+         (join_call(last, *request) || join_several<SegmentRequest, SegmentCalls>(last, *request) ||
           join_several<PublishRequest, Publications>(last, *request) ||
           join_several<CloseRequest, Closes>(last, *request));
 }

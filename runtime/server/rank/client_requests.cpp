@@ -42,7 +42,7 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
     case MessageType::file_holders:
       return written_.note(client, decode<FileHolder>(message.fields));
     case MessageType::remove_file:
-      return written_.remove(client, message.tag, decode<Remove>(message.fields));
+      return written_.remove(client, message.tag, decode<Open>(message.fields));
     case MessageType::name_file:
       return written_.name(client, message.tag, decode<NameFile>(message.fields));
     case MessageType::await_file:
@@ -54,13 +54,12 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
                                  encode(written_.list(decode<ListRequest>(message.fields))));
     case MessageType::read_image:
     case MessageType::keep_image:
-      return begin_read_image(client, message.tag, decode<OpenRequest>(message.fields),
+      return begin_read_image(client, message.tag, decode<Open>(message.fields),
                               message.type == MessageType::keep_image);
     case MessageType::newest_image:
       return begin_newest_image(client, message.tag, decode<NewestImageRequest>(message.fields));
     case MessageType::mail:
       return;
-    case MessageType::create_offered:
     case MessageType::open_offered:
       throw Error(NC_EIO, "it sent " + std::string(message_name(message.type)) + " as a message");
     case MessageType::put_notice:
@@ -129,30 +128,27 @@ void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest 
     if (const auto kept = client.process->kept_steps.extract(close->step)) close->counters = kept.mapped();
   }
   note_writing(request);
-  const bool is_reading = std::holds_alternative<OpenForReading>(request);
-  const bool is_writing =
-      std::holds_alternative<CreateRequest>(request) || std::holds_alternative<OpenForWriting>(request);
-  if (is_reading || is_writing) client.opening = {tag, is_reading, 0};
+  if (const auto* const open = std::get_if<Open>(&request)) {
+    const bool is_reading = open->purpose == Purpose::read;
+    if (is_reading || open->writes()) client.opening = {tag, is_reading, 0};
+  }
   parts_.base.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
 }
 
 void ClientRequests::note_writing(const RegistryRequest& request) {
-  if (const auto* const create = std::get_if<CreateRequest>(&request))
-    written_.note_other_writer(create->path);
-  if (const auto* const open = std::get_if<OpenForWriting>(&request))
-    written_.note_other_writer(open->open.path);
-  if (const auto* const offered = std::get_if<CreateOffered>(&request))
-    written_.note_other_writer(offered->create.path);
+  const auto* const offered = std::get_if<OpenOffered>(&request);
+  const auto* const open = offered != nullptr ? &offered->open : std::get_if<Open>(&request);
+  if (open != nullptr && open->writes()) written_.note_other_writer(open->path);
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it.
-void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, const OpenRequest& request,
-                                      bool is_kept) {
+void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, Open request, bool is_kept) {
   Client::ImageRead& read = client.image_reads[tag];
   read.is_counted = true;
   read.is_kept = is_kept;
   read.begin = std::chrono::steady_clock::now();
-  take(client, tag, OpenForReading{request});
+  request.purpose = Purpose::read;
+  take(client, tag, std::move(request));
 }
 
 /// The same without a wait, and the step does not count as read.
@@ -162,8 +158,7 @@ void ClientRequests::begin_newest_image(Client& client, std::uint32_t tag,
     throw Error(NC_EIO, "it asks for a newest image, and is not attached");
   client.image_reads[tag] = {};
   const Member alone{random_number() >> 1, 0, 1, false};
-  parts_.base.tree.send_up(
-      ClientRequest{client.id, tag, OpenForReading{{request.key, alone, request.path, false}}});
+  parts_.base.tree.send_up(ClientRequest{client.id, tag, Open{request.key, alone, request.path}});
 }
 
 /// The process may forget where the step's data is, so the matcher will tell it again.
@@ -234,9 +229,7 @@ void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter)
   Client* const client = client_of(sender);
   if (client == nullptr || !client->trouble().empty()) return;
   ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}, 0};
-  const bool is_begin =
-      letter.type == MessageType::create_offered || letter.type == MessageType::open_offered;
-  if (!is_begin) return handle_one(*client, message);
+  if (letter.type != MessageType::open_offered) return handle_one(*client, message);
   take(*client, 0, registry_request(message.type, message.fields));
 }
 

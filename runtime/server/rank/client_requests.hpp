@@ -48,7 +48,7 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void take_batch(ClientId sender, Batch batch);
   void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
   void note_writing(const RegistryRequest& request);
-  void begin_read_image(Client& client, std::uint32_t tag, const OpenRequest& request, bool is_kept);
+  void begin_read_image(Client& client, std::uint32_t tag, Open request, bool is_kept);
   void begin_newest_image(Client& client, std::uint32_t tag, const NewestImageRequest& request);
   void note_close(Client& client, matcher::StepId step);
 

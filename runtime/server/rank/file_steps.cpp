@@ -45,7 +45,7 @@ std::uint32_t FileSteps::ask(Step& step, RegistryRequest request) {
   return tag;
 }
 
-void FileSteps::create(FileId file, CreateRequest request, Then then) {
+void FileSteps::create(FileId file, Open request, Then then) {
   Step& step = steps_.at(file);
   step.created = std::move(then);
   ask(step, std::move(request));

@@ -27,7 +27,7 @@ class FileSteps {
   [[nodiscard]] FileId connect(const LocalProcess& process);
   [[nodiscard]] bool is_empty() const noexcept { return steps_.empty(); }
   /// Asks for a step; `then` is called later.
-  void create(FileId file, CreateRequest request, Then then);
+  void create(FileId file, Open request, Then then);
   /// 0: it has not been created.
   [[nodiscard]] matcher::StepId step(FileId file) const { return steps_.at(file).step; }
   /// The file has another name. Its step, if there is one, is discarded; another one can be created.

@@ -20,7 +20,7 @@ struct WrittenFiles::File {
   DatasetKey key;
   LocalProcess writer;  ///< who has opened it first: its component, token and process
   FileBytes bytes = {};
-  bool goes_on = false;           ///< CreateRequest::goes_on
+  bool goes_on = false;           ///< Open::goes_on
   bool is_in_files = false;       ///< OpenFile::is_in_files
   bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
   bool has_other_writer = false;  ///< note_other_writer(), since its begin

@@ -186,11 +186,10 @@ void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Fo
   look.is_own = true;
   look.then = std::move(then);
   const Member alone{random_number() >> 1, 0, 1, false};
-  OpenRequest newest{name.key, alone, name.path, name.is_on_disk};
-  newest.is_look = true;
-  newest.wants_newest = true;
-  newest.is_behind_memory = name.is_in_place;
-  base_.tree.send_up(ClientRequest{id, tag, OpenForReading{newest}});
+  const auto which = name.is_in_place ? Open::Which::last : Open::Which::newest;
+  Open newest{name.key, alone, name.path, Purpose::read, which};
+  newest.is_on_disk = name.is_on_disk;
+  base_.tree.send_up(ClientRequest{id, tag, std::move(newest)});
 }
 
 /// A file that loses its bytes keeps its permissions. Those that the process has asked for are of a new one.
@@ -289,7 +288,8 @@ void WrittenFiles::begin_contents(File& file) {
 
 void WrittenFiles::create(const File& file, std::function<void(File&)> then) {
   const Member alone{random_number() >> 1, 0, 1, false};
-  CreateRequest create{file.key, alone, false, 0, file.path};
+  Open create{file.key, alone, file.path, Purpose::create};
+  create.version = 0;
   create.goes_on = file.goes_on;
   create.is_in_place = file.bytes.is_in_place;
   steps_.create(file.id, std::move(create),
@@ -357,13 +357,14 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
 
 /// The registry always hears of it, because it also knows what the component has written by PnetCDF, or on
 /// another node. A file that is being written with O_TRUNC has replaced that.
-void WrittenFiles::remove(Client& client, std::uint32_t tag, const Remove& request) {
+void WrittenFiles::remove(Client& client, std::uint32_t tag, Open request) {
   if (const auto known = places_.find(request.path); known != places_.end()) {
     if (known->second.file != 0) client.removals_of_written.insert(tag);
     take_name(request.path, "it was removed");
     tidy(request.path);
   }
-  base_.tree.send_up(ClientRequest{client.id, tag, request});
+  request.purpose = Purpose::remove;
+  base_.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
 }
 
 /// On disk a file is there from its open on.

@@ -363,7 +363,8 @@ void WrittenFiles::remove_former(const RenamingPtr& renaming) {
   if (base_.nodes.size() > 1)
     base_.tree.send_up(TakeSent{{}, former.path, former.key, base_.rank(), to.key, to.path});
   client->removals_of_written.insert(renaming->tag);
-  base_.tree.send_up(ClientRequest{client->id, renaming->tag, Remove{former.key, former.path}});
+  base_.tree.send_up(
+      ClientRequest{client->id, renaming->tag, Open{former.key, {}, former.path, Purpose::remove}});
 }
 
 void WrittenFiles::done(const RenamingPtr& renaming) {

@@ -115,13 +115,13 @@ void RegistryService::take(std::uint32_t from, ClientRequest& request) {
 }
 
 void RegistryService::take(std::uint32_t from, GroupCall& call) {
-  const auto* const open = std::get_if<OpenForReading>(&call.call);
+  const Open& open = call.call;
   for (const GroupCall::Caller& caller : call.callers) {
     const Connection* const found = connections_.find({from, caller.connection});
-    if (found == nullptr || open == nullptr) continue;
-    const std::string writer = registry_.may_be_closed_by({found->process, open->open.key, true});
+    if (found == nullptr || open.purpose != Purpose::read) continue;
+    const std::string writer = registry_.may_be_closed_by({found->process, open.key, true});
     if (writer.empty()) break;  // those of one group are of one component
-    return fence_.pass({writer, open->open.path}, [this, from, call] {
+    return fence_.pass({writer, open.path}, [this, from, call] {
       serve_series([&] {
         call_all(from, call);
         tell_news();
@@ -134,24 +134,23 @@ void RegistryService::take(std::uint32_t from, GroupCall& call) {
 void RegistryService::call_all(std::uint32_t from, GroupCall call) {
   std::vector<matcher::Registry::Caller> callers;
   callers.reserve(call.callers.size());
-  auto* const create = std::get_if<CreateRequest>(&call.call);
+  const bool is_create = call.call.purpose == Purpose::create;
   ConnectionTable::Walk connections = connections_.walk(from);
   for (const GroupCall::Caller& caller : call.callers) {
     const Connection* const found = connections.find(caller.connection);
     if (found == nullptr) continue;
     const Requester requester{{caller.connection, caller.tag, from}, found->process};
-    if (create != nullptr && found->is_for_file) {
-      create->member.rank = caller.rank;
-      serve_or_refuse(requester, *create);
+    if (is_create && found->is_for_file) {
+      call.call.member.rank = caller.rank;
+      serve_or_refuse(requester, call.call);
       continue;
     }
     callers.push_back({requester.ticket, requester.process, caller.rank});
     registry_.expect(found->process);
   }
   serve_series([&] {
-    if (create != nullptr) return registry_.create(callers, std::move(*create));
-    const OpenRequest& open = std::get<OpenForReading>(call.call).open;
-    registry_.open_read(callers, open, registry_.closed_file(open.key));
+    const auto follows = is_create ? matcher::WrittenFile{} : registry_.closed_file(call.call.key);
+    registry_.open(callers, std::move(call.call), follows);
   });
 }
 
@@ -298,7 +297,7 @@ void RegistryService::tell_held_lists() {
 
 /// Each would write a file of its own, and the last one would be taken for the whole. On disk, it is one
 /// file, and what is in memory before or after that waits (Opens::has_to_change_place).
-void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequest& create) {
+void RegistryService::check_file_is_free(std::uint32_t matcher, const Open& create) {
   const matcher::StepId newest = informed_.newest_file(create.key);
   if (newest == 0 || informed_.matcher_with_file(newest) == matcher) return;
   const matcher::Step& step = registry_.step(newest);
@@ -314,7 +313,7 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const CreateRequ
 }
 
 /// It is told once a rule.
-void RegistryService::note_put_in_place(const CreateRequest& create) {
+void RegistryService::note_put_in_place(const Open& create) {
   if (!put_in_place_.insert(create.key.rule).second) return;
   event("'" + create.path +
         "' is written by MPI-IO, and this run has several matchers or nodes, or a link leads to it and no "
@@ -322,59 +321,40 @@ void RegistryService::note_put_in_place(const CreateRequest& create) {
         "'through: file'. With one node and 'matchers: 1', files of MPI-IO stay in memory");
 }
 
-bool RegistryService::is_file_in_memory(const Requester& from, const CreateRequest& create) const {
+bool RegistryService::is_file_in_memory(const Requester& from, const Open& create) const {
   const Connection* const connection = connections_.find({from.ticket.matcher, from.ticket.connection});
   return connection != nullptr && connection->is_for_file && !create.is_in_place &&
          !is_written_in_place_.at(create.key.rule);
 }
 
-void RegistryService::serve(const Requester& from, const CreateRequest& create) {
-  is_file_in_memory(from, create) ? serve_behind_closes(from, create) : serve_now(from, create);
+/// What was closed before comes first.
+void RegistryService::serve(const Requester& from, const Open& open) {
+  const bool is_create = open.purpose == Purpose::create;
+  if (is_create && !is_file_in_memory(from, open)) return serve_now(from, open);
+  const bool waits = !is_create && open.purpose != Purpose::remove && !open.is_look();
+  const std::string writer = registry_.may_be_closed_by(
+      {from.process, open.key, waits, {from.ticket.matcher, from.ticket.connection}});
+  if (writer.empty()) return serve_now(from, open);
+  const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
+  const bool removes = open.purpose == Purpose::remove && found != nullptr &&
+                       connections_.component_name(*found) == writer;
+  serve_behind({writer, open.path, open.key, removes ? from.ticket.matcher : TakeSent::nobody}, from, open);
+}
+
+void RegistryService::serve_now(const Requester& from, const Open& open) {
+  const matcher::WrittenFile closed = registry_.closed_file(open.key);
+  const bool follows = open.purpose != Purpose::create || follows_file(from, open, closed);
+  registry_.open(from.ticket, from.process, open, follows ? closed : matcher::WrittenFile{});
 }
 
 /// A matcher knows itself which of its files come first.
-void RegistryService::serve_now(const Requester& from, CreateRequest create) {
-  if (is_file_in_memory(from, create)) {
-    const matcher::WrittenFile closed = registry_.closed_file(create.key);
-    const bool is_elsewhere = closed.connection != 0 && closed.matcher != from.ticket.matcher;
-    is_elsewhere ? void(create.follows = closed) : check_file_is_free(from.ticket.matcher, create);
-  }
+bool RegistryService::follows_file(const Requester& from, const Open& create,
+                                   const matcher::WrittenFile& closed) {
   if (create.is_in_place && !is_written_in_place_.at(create.key.rule)) note_put_in_place(create);
-  registry_.create(from.ticket, from.process, create);
-}
-
-namespace {
-
-struct NamedFile {
-  const matcher::DatasetKey& key;
-  const std::string& path;
-};
-NamedFile file_of(const auto& request) {
-  if constexpr (requires { request.open; }) {
-    return {request.open.key, request.open.path};
-  } else {
-    return {request.key, request.path};
-  }
-}
-
-/// Whether the request waits for a step that does not exist yet.
-bool waits_for_step(const auto& request) {
-  if constexpr (requires { request.open; }) return !request.open.is_look;
+  if (!is_file_in_memory(from, create)) return false;
+  if (closed.connection != 0 && closed.matcher != from.ticket.matcher) return true;
+  check_file_is_free(from.ticket.matcher, create);
   return false;
-}
-
-}  // namespace
-
-template <class Request>
-void RegistryService::serve_behind_closes(const Requester& from, const Request& request) {
-  const auto& [key, path] = file_of(request);
-  const std::string writer = registry_.may_be_closed_by(
-      {from.process, key, waits_for_step(request), {from.ticket.matcher, from.ticket.connection}});
-  if (writer.empty()) return serve_now(from, request);
-  const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
-  const bool removes =
-      std::is_same_v<Request, Remove> && found != nullptr && connections_.component_name(*found) == writer;
-  serve_behind({writer, path, key, removes ? from.ticket.matcher : TakeSent::nobody}, from, request);
 }
 
 template <class Request>
@@ -386,22 +366,6 @@ void RegistryService::serve_behind(const TakeSent& closes, const Requester& from
       tell_news();
     });
   });
-}
-
-void RegistryService::serve_now(const Requester& from, const OpenForWriting& request) {
-  registry_.open_write(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
-}
-
-void RegistryService::serve_now(const Requester& from, const OpenForReading& request) {
-  registry_.open_read(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
-}
-
-void RegistryService::serve_now(const Requester& from, const Inquiry& request) {
-  registry_.inquire(from.ticket, from.process, request.open, registry_.closed_file(request.open.key));
-}
-
-void RegistryService::serve_now(const Requester& from, const Remove& remove) {
-  registry_.remove(from.ticket, from.process, remove.key, remove.path, registry_.closed_file(remove.key));
 }
 
 /// A list for one who waits for files has what is published later.

@@ -109,16 +109,10 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void attempt(const Requester& from, const Work& work);
   template <class Request>
   void serve_or_refuse(const Requester& from, Request& request);
-  void serve(const Requester& from, const CreateRequest& create);
-  void serve(const Requester& from, const CreateOffered& create) {
-    registry_.create_offered(from.process, create.step, create.create);
-  }
+  void serve(const Requester& from, const Open& open);
   void serve(const Requester& from, const OpenOffered& open) {
     registry_.open_offered(from.process, open.page, open.step, open.open);
   }
-  void serve(const Requester& from, const OpenForWriting& request) { serve_behind_closes(from, request); }
-  void serve(const Requester& from, const OpenForReading& request) { serve_behind_closes(from, request); }
-  void serve(const Requester& from, const Inquiry& request) { serve_behind_closes(from, request); }
   void serve(const Requester& from, const ImageRequest& image);
   void serve(const Requester& from, const SegmentRequest& segment) {
     registry_.need_segment(from.ticket, from.process, segment);
@@ -132,7 +126,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const SyncRequest& sync) {
     registry_.sync(from.ticket, from.process, sync);
   }
-  void serve(const Requester& from, const Remove& remove) { serve_behind_closes(from, remove); }
   void serve(const Requester& from, const ChangeFile& change) {
     registry_.change_file(from.ticket, from.process, change.key, change.path, change.removes);
   }
@@ -155,24 +148,19 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const CopyNotice& notice) { registry_.note_copy(from.process, notice); }
   void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
 
-  /// What was closed before comes first.
-  template <class Request>
-  void serve_behind_closes(const Requester& from, const Request& request);
   template <class Request>
   void serve_behind(const TakeSent& closes, const Requester& from, const Request& request);
-  void serve_now(const Requester& from, const OpenForWriting& request);
-  void serve_now(const Requester& from, const OpenForReading& request);
-  void serve_now(const Requester& from, const Inquiry& request);
-  void serve_now(const Requester& from, const Remove& request);
-  void serve_now(const Requester& from, CreateRequest create);
+  void serve_now(const Requester& from, const Open& open);
   void serve_now(const Requester& from, const ListRequest& list) { tell_list(from.ticket, list); }
   void call_all(std::uint32_t from, GroupCall call);
-  [[nodiscard]] bool is_file_in_memory(const Requester& from, const CreateRequest& create) const;
+  [[nodiscard]] bool follows_file(const Requester& from, const Open& create,
+                                  const matcher::WrittenFile& closed);
+  [[nodiscard]] bool is_file_in_memory(const Requester& from, const Open& create) const;
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
   void tell_held_lists();
   /// Throws Error(NC_EPERM) when another matcher has the file that one of the matcher's processes writes.
-  void check_file_is_free(std::uint32_t matcher, const CreateRequest& create);
-  void note_put_in_place(const CreateRequest& create);
+  void check_file_is_free(std::uint32_t matcher, const Open& create);
+  void note_put_in_place(const Open& create);
   void end_connection(const ConnectionId& id);
   [[nodiscard]] std::optional<matcher::InboundReader> inbound_reader(const LeaseReader& reader) const;
   void tell_news();

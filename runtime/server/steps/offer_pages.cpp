@@ -132,8 +132,7 @@ void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, s
     try {
       for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, until)) {
         taken[rank] = letter.end;
-        const bool is_begin =
-            letter.type == MessageType::create_offered || letter.type == MessageType::open_offered;
+        const bool is_begin = letter.type == MessageType::open_offered;
         const std::uint64_t time = letter.time;
         found_.emplace(time, Mail{page.members[rank], std::move(letter),
                                   is_begin ? page.members : std::vector<OfferMember>{}, step});

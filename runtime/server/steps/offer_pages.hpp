@@ -88,7 +88,7 @@ class OfferPages {
   struct Mail {
     OfferMember sender;
     OfferPage::Letter letter;
-    std::vector<OfferMember> group;  ///< of create_offered and open_offered
+    std::vector<OfferMember> group;  ///< of open_offered
     matcher::StepId step = 0;
   };
   void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);

@@ -147,15 +147,16 @@ struct Offered {
     const Board::Shown offer = offers.front();
     board.taken.insert(offer.step);
     board.used.insert(offer.step);
-    world.registry.create_offered(p[0], offer.step, create_request(p, name));
+    world.registry.open_offered(p[0], 0, offer.step, create_request(p, name));
     return offer;
   }
-  CreateRequest create_request(const std::vector<ProcessId>& p, const std::string& name) {
+  Open create_request(const std::vector<ProcessId>& p, const std::string& name) {
     return {{world.rule, name},
             world.member(++world.next_group, 0, static_cast<std::uint32_t>(p.size())),
-            false,
-            5,
-            "/files/" + name};
+            "/files/" + name,
+            Purpose::create,
+            {},
+            5};
   }
   /// Writes a step by an offer, with what was offered.
   StepId write_offered(const std::vector<ProcessId>& p, const std::string& name, std::uint64_t bytes) {
@@ -165,9 +166,9 @@ struct Offered {
       publish(p[rank], offer.step, bytes, offer.logs[rank].second);
     return offer.step;
   }
-  int refused_create(ProcessId process, StepId step, const CreateRequest& request) {
+  int refused_create(ProcessId process, StepId step, const Open& request) {
     try {
-      world.registry.create_offered(process, step, request);
+      world.registry.open_offered(process, 0, step, request);
     } catch (const Error& error) {
       return error.status();
     }

@@ -404,9 +404,8 @@ TEST_SUITE("registry: the writer's own files") {
     World world(one_rule());
     const auto p = world.processes("model", 2);
     const auto look = [&](ProcessId process) {
-      OpenRequest request{{0, "a.nc"}, world.alone()};
-      request.is_look = request.wants_newest = true;
-      return world.ask([&](const Ticket& t) { world.registry.open_read(t, process, request); });
+      const Open request{{0, "a.nc"}, world.alone(), {}, Purpose::read, Open::Which::newest};
+      return world.ask([&](const Ticket& t) { world.registry.open(t, process, request); });
     };
     CHECK(world.refusal(look(p[0])) == NC_ENOENT);
     const StepId step = world.answer(world.create(p[0], "a.nc", {100, 0, 2})).step;

@@ -26,9 +26,9 @@ Written create_and_publish(World& world, ProcessId p) {
 }
 
 std::uint32_t reopen(World& world, ProcessId p, StepId continues) {
-  return world.ask([&](const Ticket& t) {
-    world.registry.open_write(t, p, {{0, "a.nc"}, world.alone(), {}, false, continues});
-  });
+  Open request{{0, "a.nc"}, world.alone(), {}, Purpose::write};
+  request.continues = continues;
+  return world.ask([&](const Ticket& t) { world.registry.open(t, p, request); });
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST_SUITE("registry: drains") {
     World world(kept());
     const auto model = world.process("model");
     const auto tag = world.ask([&](const Ticket& t) {
-      world.registry.create(t, model, {{0, "a.nc"}, world.alone(), false, 2, "/somewhere/a.nc"});
+      world.registry.open(t, model, {{0, "a.nc"}, world.alone(), "/somewhere/a.nc", Purpose::create, {}, 2});
     });
     const StepId step = world.answer(tag).step;
     CHECK(world.registry.step(step).path == "/somewhere/a.nc");

@@ -67,10 +67,10 @@ TEST_SUITE("registry: files from before the run") {
 
   TEST_CASE("an inquiry of its writer says that the file tells") {
     World world(rule_through());
-    const auto asked = world.ask([&](const Ticket& ticket) {
-      world.registry.inquire(ticket, world.process("model"),
-                             {{0, "a.nc"}, world.alone(), "/files/a.nc", true});
-    });
+    Open request{{0, "a.nc"}, world.alone(), "/files/a.nc", Purpose::describe};
+    request.is_on_disk = true;
+    const auto asked = world.ask(
+        [&](const Ticket& ticket) { world.registry.open(ticket, world.process("model"), request); });
     CHECK(world.answer(asked).kind == Answer::Kind::described);
     CHECK(world.described(asked) == 0);
   }

@@ -29,7 +29,7 @@ TEST_SUITE("registry: data in files") {
     const auto writer = world.process("model");
     const auto asked = world.open(world.process("analysis"), "a.nc", world.alone());
     const auto created = world.ask([&](const Ticket& ticket) {
-      world.registry.create(ticket, writer, {{0, "a.nc"}, world.alone(), false, 1, "/data/a.nc"});
+      world.registry.open(ticket, writer, {{0, "a.nc"}, world.alone(), "/data/a.nc", Purpose::create});
     });
     CHECK(world.memory.sizes.empty());
     CHECK(world.is_waiting(asked));
@@ -90,7 +90,7 @@ TEST_SUITE("registry: data in files") {
     const auto reader = world.process("analysis");
     world.write(writer, "a.nc");
     world.ask([&](const Ticket& ticket) {
-      world.registry.open_write(ticket, writer, {{0, "a.nc"}, world.alone(), "/data/a.nc"});
+      world.registry.open(ticket, writer, {{0, "a.nc"}, world.alone(), "/data/a.nc", Purpose::write});
     });
     const auto asked = world.open(reader, "a.nc", world.alone());
     world.registry.disconnect(writer);
@@ -184,10 +184,11 @@ TEST_SUITE("registry: data in files") {
 
   /// By the C library, in memory or in place.
   std::uint32_t create_file(World & world, ProcessId writer, bool is_in_place) {
-    CreateRequest request{{0, "a.nc"}, world.alone(), false, 0, "/data/a.nc"};
+    Open request{{0, "a.nc"}, world.alone(), "/data/a.nc", Purpose::create};
+    request.version = 0;
     request.goes_on = true;
     request.is_in_place = is_in_place;
-    return world.ask([&](const Ticket& ticket) { world.registry.create(ticket, writer, request); });
+    return world.ask([&](const Ticket& ticket) { world.registry.open(ticket, writer, request); });
   }
 
   TEST_CASE(

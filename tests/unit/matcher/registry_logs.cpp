@@ -113,9 +113,9 @@ TEST_SUITE("registry: burst-buffer logs") {
     REQUIRE(world.is_granted(world.need(world.writer, first.step, 64 * kib, SegmentUse::table)));
     world.registry.publish(world.writer, {first.step, 1, {}, {}, {{0, 0, 100, first.log, 0}}, {1, 96, 0}});
     const auto reopen = [&](StepId continues) {
-      return world.ask([&](const Ticket& ticket) {
-        world.registry.open_write(ticket, world.writer, {{0, "a.nc"}, world.alone(), {}, false, continues});
-      });
+      Open request{{0, "a.nc"}, world.alone(), {}, Purpose::write};
+      request.continues = continues;
+      return world.ask([&](const Ticket& ticket) { world.registry.open(ticket, world.writer, request); });
     };
     const StepId second = world.answer(reopen(first.step)).step;
     const Step& step = world.registry.step(second);

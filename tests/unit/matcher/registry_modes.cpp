@@ -315,7 +315,8 @@ TEST_SUITE("registry: streams") {
     ModeWorld world(stream());
     const StepId first = world.write_next("s.nc");
     const auto look = world.ask([&](const Ticket& ticket) {
-      world.registry.open_read(ticket, world.reader, {{0, "s.nc"}, world.alone(), {}, false, 0, true});
+      world.registry.open(ticket, world.reader,
+                          {{0, "s.nc"}, world.alone(), {}, Purpose::read, Open::Which::look});
     });
     CHECK(world.answer(look).step == first);
     world.close(world.reader, first);

@@ -18,7 +18,7 @@ std::vector<FileRule> one_rule(const std::string& pattern, Identity identity) {
 
 std::uint32_t create_at(World& world, ProcessId p, const std::string& name, const std::string& path) {
   return world.ask([&](const Ticket& ticket) {
-    world.registry.create(ticket, p, {{0, name}, world.alone(), false, 1, path});
+    world.registry.open(ticket, p, {{0, name}, world.alone(), path, Purpose::create});
   });
 }
 
@@ -39,7 +39,7 @@ TEST_SUITE("registry: names") {
     std::uint32_t tag = 0;
     for (const char* path : {"/work/flow/d/x.nc", "/work/flow2/x.nc"}) {
       ++tag;
-      registry.create({0, tag}, writer, {{0, path}, {tag, 0, 1}, false, 1, path});
+      registry.open({0, tag}, writer, {{0, path}, {tag, 0, 1}, path, Purpose::create});
     }
     const StatusReport report = registry.status();
     REQUIRE(report.datasets.size() == 2);
@@ -79,12 +79,12 @@ TEST_SUITE("registry: names") {
                               [](const std::string& event) { return contains(event, "identity: name"); }));
     world.publish(writer, world.answer(first).step);
     const auto opened = world.ask([&](const Ticket& ticket) {
-      world.registry.open_write(ticket, writer, {{0, "x.nc"}, world.alone(), "/b/x.nc"});
+      world.registry.open(ticket, writer, {{0, "x.nc"}, world.alone(), "/b/x.nc", Purpose::write});
     });
     CHECK(world.refusal(opened) == NC_EINVAL);
     const auto remove_at = [&](const std::string& path) {
       return world.ask([&](const Ticket& ticket) {
-        world.registry.remove(ticket, writer, {0, "x.nc"}, path);
+        world.registry.open(ticket, writer, {{0, "x.nc"}, {}, path, Purpose::remove});
       });
     };
     CHECK(world.refusal(remove_at("/b/x.nc")) == NC_EINVAL);

@@ -47,7 +47,7 @@ struct Reading : Offered {
       if (group.written != 0) return group.page;
     return 0;
   }
-  OpenRequest open_request(const std::string& name) {
+  Open open_request(const std::string& name) {
     const Member member = world.member(++world.next_group, 0, static_cast<std::uint32_t>(readers.size()));
     group = member.group;
     return {{world.rule, name}, member, "/files/" + name};
@@ -59,7 +59,7 @@ struct Reading : Offered {
     world.registry.open_offered(readers[0], readers_page(), step, open_request(name));
   }
   void close(ProcessId process, StepId step) { world.registry.close_read(process, {step, {}, {}, group}); }
-  int refused_open(ProcessId process, StepId step, const OpenRequest& request) {
+  int refused_open(ProcessId process, StepId step, const Open& request) {
     try {
       world.registry.open_offered(process, readers_page(), step, request);
     } catch (const Error& error) {
@@ -110,16 +110,24 @@ TEST_SUITE("registry: offered reads") {
     run.get_reads();
     const StepId step = run.write_next();
     const std::string name = std::to_string(run.files) + ".nc";
-    const OpenRequest good = run.open_request(name);
+    const Open good = run.open_request(name);
     CHECK(run.refused_open(run.readers[1], step, good) == NC_EINVAL);
     CHECK(run.refused_open(run.writers[0], step, good) == NC_EINVAL);
     CHECK(run.refused_open(run.readers[0], step + 1000, good) == NC_EINVAL);
-    OpenRequest bad = good;
+    Open bad = good;
     bad.member.size = 3;
     CHECK(run.refused_open(run.readers[0], step, bad) == NC_EINVAL);
     bad = good;
     bad.member.rank = 1;
     CHECK(run.refused_open(run.readers[0], step, bad) == NC_EINVAL);
+    bad = good;
+    bad.which = Open::Which::look;
+    CHECK(run.refused_open(run.readers[0], step, bad) == NC_EINVAL);
+    for (const Purpose purpose : {Purpose::create, Purpose::write, Purpose::describe, Purpose::remove}) {
+      bad = good;
+      bad.purpose = purpose;
+      CHECK(run.refused_open(run.readers[0], step, bad) == NC_EINVAL);
+    }
     CHECK(run.refused_open(run.readers[0], step, good) == NC_NOERR);
     CHECK(run.refused_open(run.readers[0], step, good) == NC_EINVAL);
     bad = run.open_request("another.nc");
@@ -293,7 +301,7 @@ TEST_SUITE("registry: ends of processes with offered reads") {
         const StepId step = run.write_next();
         const std::string name = std::to_string(run.files) + ".nc";
         run.take_read(step);
-        const OpenRequest request = run.open_request(name);
+        const Open request = run.open_request(name);
         // The mail of rank 0 comes before its own end.
         if (is_known || ends == 0)
           run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);

@@ -149,11 +149,11 @@ TEST_SUITE("registry: offers") {
     run.write(p, "1.nc", kib);
     run.write(p, "2.nc", kib);
     const StepId step = run.board.offers().front().step;
-    const CreateRequest good = run.create_request(p, "3.nc");
+    const Open good = run.create_request(p, "3.nc");
     CHECK(run.refused_create(p[1], step, good) == NC_EINVAL);
     CHECK(run.refused_create(reader, step, good) == NC_EINVAL);
     CHECK(run.refused_create(p[0], step + 1000, good) == NC_EINVAL);
-    CreateRequest bad = good;
+    Open bad = good;
     bad.key.rule = 1;
     CHECK(run.refused_create(p[0], step, bad) == NC_EINVAL);
     bad = good;
@@ -245,7 +245,7 @@ TEST_SUITE("registry: memory of offers") {
     const StepId step = run.world.answer(run.world.create(p[0], "3.nc", run.world.alone())).step;
     (void)run.world.need(p[0], step, 4 * mib);
     CHECK_FALSE(run.board.withdrawn.contains(offer.step));
-    run.world.registry.create_offered(p[0], offer.step, run.create_request(p, "4.nc"));
+    run.world.registry.open_offered(p[0], 0, offer.step, run.create_request(p, "4.nc"));
     run.header(p, offer.step);
     run.publish(p[0], offer.step, 256 * kib, offer.logs[0].second);
     CHECK(run.world.answers.ended_steps.contains(offer.step));
@@ -309,7 +309,7 @@ TEST_SUITE("registry: ends of processes with offers") {
     run.board.used.insert(offer.step);
     run.world.registry.disconnect(p[1]);
     CHECK_FALSE(run.board.withdrawn.contains(offer.step));
-    run.world.registry.create_offered(p[0], offer.step, run.create_request(p, "3.nc"));
+    run.world.registry.open_offered(p[0], 0, offer.step, run.create_request(p, "3.nc"));
     run.publish(p[0], offer.step, 0, 0);
     CHECK(run.world.answers.erased_steps.contains(offer.step));
     CHECK_FALSE(run.world.answers.ended_steps.contains(offer.step));

@@ -178,7 +178,7 @@ TEST_SUITE("registry: starts") {
     });
     CHECK(world.is_waiting(put));
     const auto open = world.ask([&](const Ticket& ticket) {
-      world.registry.open_read(ticket, reader, {{0, "c.nc"}, world.alone()}, file);
+      world.registry.open(ticket, reader, {{0, "c.nc"}, world.alone()}, file);
     });
     CHECK(world.is_granted(put));
     CHECK(world.is_waiting(open));
@@ -197,7 +197,7 @@ TEST_SUITE("registry: starts") {
     world.rule = 1;
     const auto back = world.open(world.writer, "back", world.alone());
     const auto read = world.ask([&, reader = world.process("analysis")](const Ticket& ticket) {
-      world.registry.open_read(ticket, reader, {{0, "c.nc"}, world.alone()}, file);
+      world.registry.open(ticket, reader, {{0, "c.nc"}, world.alone()}, file);
     });
     world.registry.look_again();
     CHECK(world.is_waiting(back));
@@ -215,16 +215,16 @@ TEST_SUITE("registry: starts") {
       const WrittenFile file{0, 7};
       world.registry.connect("model", 2, 1002);
       world.registry.begin_file(other, file);
-      const OpenRequest open{{0, "c.nc"}, {1, 0, 2}};
+      const Open open{{0, "c.nc"}, {1, 0, 2}};
       const auto first =
-          world.ask([&](const Ticket& ticket) { world.registry.open_read(ticket, world.writer, open); });
+          world.ask([&](const Ticket& ticket) { world.registry.open(ticket, world.writer, open); });
       CHECK(world.is_waiting(first));
       const auto last = world.ask([&](const Ticket& ticket) {
         const Registry::Caller caller{ticket, other, 1};
-        OpenRequest own = open;
+        Open own = open;
         own.member.rank = 1;
-        is_series ? world.registry.open_read(std::span(&caller, 1), own, file)
-                  : world.registry.open_read(ticket, other, own, file);
+        is_series ? world.registry.open(std::span(&caller, 1), own, file)
+                  : world.registry.open(ticket, other, own, file);
       });
       CHECK(world.is_waiting(first));
       const StepId newest = world.write_file("c.nc");
@@ -245,9 +245,9 @@ TEST_SUITE("registry: starts") {
         tags.push_back(world.ask([&](const Ticket& ticket) {
           const ProcessId process = rank == 0 ? world.writer : other;
           const Registry::Caller caller{ticket, process, rank};
-          const OpenRequest open{{0, "c.nc"}, {1, rank, 2}};
-          is_series ? world.registry.open_read(std::span(&caller, 1), open)
-                    : world.registry.open_read(ticket, process, open);
+          const Open open{{0, "c.nc"}, {1, rank, 2}};
+          is_series ? world.registry.open(std::span(&caller, 1), open)
+                    : world.registry.open(ticket, process, open);
         }));
         CHECK(world.is_waiting(tags.front()) == (rank == 0));
       }

@@ -233,30 +233,29 @@ struct World {
   std::uint32_t create(ProcessId p, const std::string& name, Member member, bool no_clobber = false,
                        std::uint8_t version = 1) {
     return ask([&](const Ticket& t) {
-      registry.create(t, p, {{rule, name}, member, no_clobber, version, "/files/" + name});
+      registry.open(t, p, {{rule, name}, member, "/files/" + name, Purpose::create, {}, version, no_clobber});
     });
   }
   std::uint32_t inquire(ProcessId p, const std::string& name) {
-    return ask([&](const Ticket& t) { registry.inquire(t, p, {{rule, name}, alone()}); });
+    return ask([&](const Ticket& t) { registry.open(t, p, {{rule, name}, alone(), {}, Purpose::describe}); });
   }
   std::uint32_t open(ProcessId p, const std::string& name, Member member) {
-    return ask([&](const Ticket& t) { registry.open_read(t, p, {{rule, name}, member}); });
+    return ask([&](const Ticket& t) { registry.open(t, p, {{rule, name}, member}); });
   }
   std::uint32_t reopen(ProcessId p, const std::string& name, Member member) {
-    return ask([&](const Ticket& t) { registry.open_write(t, p, {{rule, name}, member}); });
+    return ask([&](const Ticket& t) { registry.open(t, p, {{rule, name}, member, {}, Purpose::write}); });
   }
   /// Opens when the file may be on disk.
   std::uint32_t open_earlier(ProcessId p, const std::string& name, bool for_writing = false) {
-    const OpenRequest request{{rule, name}, alone(), "/files/" + name, true};
-    return ask([&](const Ticket& t) {
-      for_writing ? registry.open_write(t, p, request) : registry.open_read(t, p, request);
-    });
+    Open request{{rule, name}, alone(), "/files/" + name, for_writing ? Purpose::write : Purpose::read};
+    request.is_on_disk = true;
+    return ask([&](const Ticket& t) { registry.open(t, p, request); });
   }
   /// Creates a step that begins with the contents of a file.
   std::uint32_t import(ProcessId p, const std::string& name) {
-    return ask([&](const Ticket& t) {
-      registry.create(t, p, {{rule, name}, alone(), false, 1, "/files/" + name, true});
-    });
+    Open request{{rule, name}, alone(), "/files/" + name, Purpose::create};
+    request.is_import = true;
+    return ask([&](const Ticket& t) { registry.open(t, p, request); });
   }
   std::uint32_t need(ProcessId p, StepId step, std::uint64_t bytes, SegmentUse use = SegmentUse::data,
                      std::uint64_t wanted_bytes = 0) {
@@ -305,7 +304,7 @@ struct World {
     return ordered.file;
   }
   std::uint32_t remove(ProcessId p, const std::string& name) {
-    return ask([&](const Ticket& t) { registry.remove(t, p, {rule, name}); });
+    return ask([&](const Ticket& t) { registry.open(t, p, {{rule, name}, {}, {}, Purpose::remove}); });
   }
   /// By the C library, as a component that only reads the file.
   std::uint32_t change_file(ProcessId p, const std::string& name, bool removes) {

@@ -41,7 +41,7 @@ TEST_SUITE("readers of what is being written") {
     step.header({3, 2});
     step.put(0, 0, 1, 2, {1, 2});
     step.sync();
-    const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
+    const Opened opened = analysis->open({{0, "a.nc"}, alone()});
     const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     CHECK(opened.publish_at == PublishAt::sync);
     CHECK(opened.control == 0);
@@ -76,7 +76,7 @@ TEST_SUITE("readers of what is being written") {
       if (row + 1 < rows)
         step.put(row + 1, 0, 1, 1, {-1});  // readers must not see it: the next put overwrites it
       if (opened == 0) {
-        opened = analysis->open({{0, "a.nc"}, alone()}, false).step;
+        opened = analysis->open({{0, "a.nc"}, alone()}).step;
         logs = analysis->step_logs(opened);
       }
       const Values seen = get(*analysis, opened, 0, 0, rows, 1);
@@ -92,7 +92,7 @@ TEST_SUITE("readers of what is being written") {
     Writer step(*model, "a.nc", alone());
     step.header({3, 2});
     step.sync(4);
-    const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
+    const Opened opened = analysis->open({{0, "a.nc"}, alone()});
     const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     CHECK(opened.record_count == 4);
     CHECK(analysis->get({opened.step, {}}).record_count == 4);
@@ -107,7 +107,7 @@ TEST_SUITE("readers of what is being written") {
     Writer step(*model, "a.nc", alone());
     step.header({3, 2});
     GroupControl control = control_of(*model, step);
-    const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
+    const Opened opened = analysis->open({{0, "a.nc"}, alone()});
     const auto logs = analysis->step_logs(opened.step);  // kept while the step is open
     step.put(0, 0, 1, 2, {1, 2});
     CHECK_FALSE(control.take_awaited());  // no get waits
@@ -145,7 +145,7 @@ TEST_SUITE("readers of what is being written") {
         Writer step(*model, "a.nc", alone());
         step.header({2, 2});
         step.put(0, 0, 1, 2, {1, 2});
-        const Opened opened = analysis->open({{0, "a.nc"}, alone()}, false);
+        const Opened opened = analysis->open({{0, "a.nc"}, alone()});
         logs = analysis->step_logs(opened.step);
         reader = std::thread([&, opened] {
           CHECK(get(*analysis, opened.step, 0, 0, 2, 2) == Values{1, 2, -7, -7});
@@ -172,7 +172,7 @@ TEST_SUITE("readers of what is being written") {
       step.put(0, 0, 1, 2, {1, 2});
       step.sync(5);
       step.put(1, 0, 1, 2, {3, 4});
-      opened = analysis->open({{0, "a.nc"}, alone()}, false);
+      opened = analysis->open({{0, "a.nc"}, alone()});
       logs = analysis->step_logs(opened.step);
       CHECK(get(*analysis, opened.step, 0, 0, 2, 2) == Values{1, 2, -7, -7});
     }

@@ -115,15 +115,16 @@ class HostileClient {
     MessageType type;
     std::vector<std::byte> fields;
   };
+  Open::Which which() { return static_cast<Open::Which>(below(3) == 0 ? below(5) : 0); }
   Part message_of_steps() {
     switch (below(12)) {
       case 0:
       case 1:
-        return {MessageType::create, spoilt(CreateRequest{key(), member(), below(2) == 0, 5})};
+        return {MessageType::open, spoilt(Open{key(), member(), {}, Purpose::create, {}, 5, below(2) == 0})};
       case 2:
-        return {MessageType::open_write, spoilt(OpenRequest{key(), member()})};
+        return {MessageType::open, spoilt(Open{key(), member(), {}, Purpose::write})};
       case 3:
-        return {MessageType::open_read, spoilt(OpenRequest{key(), member()})};
+        return {MessageType::open, spoilt(Open{key(), member(), {}, Purpose::read, which()})};
       case 4:
       case 5:
         return {MessageType::need_segment,
@@ -151,7 +152,8 @@ class HostileClient {
       case 3:
         return {MessageType::file_holders, spoilt(FileHolder{below(2) == 0, {identity()}, below(8) == 0})};
       case 4:
-        return {MessageType::remove_file, spoilt(Remove{key(), directory_ + "/" + one_of(words_.names)})};
+        return {MessageType::remove_file,
+                spoilt(Open{key(), {}, directory_ + "/" + one_of(words_.names), Purpose::remove})};
       case 5:
         return {MessageType::name_file,
                 spoilt(NameFile{static_cast<NameFile::How>(below(4)), file(), file(), below(4) == 0})};
@@ -163,7 +165,7 @@ class HostileClient {
         return {MessageType::list_written, spoilt(ListRequest{directory_, true})};
       case 9:
         return {below(2) == 0 ? MessageType::read_image : MessageType::keep_image,
-                spoilt(OpenRequest{key(), member()})};
+                spoilt(Open{key(), member()})};
       default:
         if (!is_attached_) return {MessageType::list_written, spoilt(ListRequest{directory_, false})};
         return {MessageType::newest_image, spoilt(NewestImageRequest{key(), directory_ + "/x"})};
@@ -172,13 +174,13 @@ class HostileClient {
   Part other_message() {
     switch (below(14)) {
       case 0:
-        return {MessageType::remove, spoilt(Remove{key()})};
+        return {MessageType::open, spoilt(Open{key(), {}, {}, Purpose::remove})};
       case 1:
         return {MessageType::put_notice, spoilt(PutNotice{step()})};
       case 2:
         return {MessageType::log_notice, spoilt(LogNotice{directory_ + "/log", below(2) == 0})};
       case 3:
-        return {MessageType::inquire, spoilt(OpenRequest{key(), member()})};
+        return {MessageType::open, spoilt(Open{key(), member(), {}, Purpose::describe})};
       case 4:
         return {MessageType::await_disk, spoilt(DiskRequest{step(), 4096, 0, "full"})};
       case 5:
@@ -385,7 +387,9 @@ TEST_CASE("a file without a name is refused, and its client goes on") {
   hello.memory_bytes = 64 * mib;
   ServerInProcess server(hello);
   const auto session = server.session("model");
-  CHECK(status_of([&] { (void)session->create({{0, ""}, alone(), false, 5}); }) == NC_EINVAL);
-  CHECK(status_of([&] { (void)session->open({{0, ""}, alone()}, false); }) == NC_EINVAL);
+  CHECK(status_of([&] {
+          (void)session->create({{0, ""}, alone(), {}, Purpose::create, {}, 5});
+        }) == NC_EINVAL);
+  CHECK(status_of([&] { (void)session->open({{0, ""}, alone()}); }) == NC_EINVAL);
   expect_service(server, 1);
 }

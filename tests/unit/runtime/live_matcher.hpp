@@ -147,7 +147,7 @@ class Writer {
  public:
   Writer(Session& session, const std::string& name, Member member)
       : session_(session),
-        created(session.create({{0, name}, member, false, 5})),
+        created(session.create({{0, name}, member, {}, Purpose::create, {}, 5})),
         step(created.step),
         log_(session, step, {}),
         ranges_(session.step_logs(step)) {}
@@ -215,7 +215,7 @@ inline std::uint64_t write_file(Session& session, const std::string& name, Shape
 
 /// Opens the file, reads everything and closes it.
 inline std::vector<std::int32_t> read_file(Session& session, const std::string& name, Shape shape) {
-  const Opened opened = session.open({{0, name}, alone()}, false);
+  const Opened opened = session.open({{0, name}, alone()});
   auto values = get(session, opened.step, 0, 0, shape.rows, shape.columns);
   session.close_read({opened.step, {}});
   return values;

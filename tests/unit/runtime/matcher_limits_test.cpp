@@ -178,7 +178,7 @@ TEST_SUITE("the limits of a matcher") {
     reader->connect();
     {
       const NoDescriptors none(matcher);
-      CHECK(status_of([&] { (void)reader->open({{0, "wide.nc"}, alone()}, false); }) == NC_ENFILE);
+      CHECK(status_of([&] { (void)reader->open({{0, "wide.nc"}, alone()}); }) == NC_ENFILE);
       CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
     }
     CHECK(users_of(matcher, "wide.nc") == 0);
@@ -194,7 +194,9 @@ TEST_SUITE("the limits of a matcher") {
     wide.publish();
     {
       const NoDescriptors none(matcher);
-      CHECK(status_of([&] { (void)model->open({{0, "wide.nc"}, alone()}, true); }) == NC_ENFILE);
+      CHECK(status_of([&] {
+              (void)model->open({{0, "wide.nc"}, alone(), {}, Purpose::write});
+            }) == NC_ENFILE);
     }
     CHECK(users_of(matcher, "wide.nc") == 0);
     const auto reader = matcher.session("analysis");
@@ -207,7 +209,7 @@ TEST_SUITE("the limits of a matcher") {
     constexpr std::int64_t rows = 20011;
     write_scattered(*model, "many.nc", rows);
     const auto reader = matcher.session("analysis");
-    const Opened opened = reader->open({{0, "many.nc"}, alone()}, false);
+    const Opened opened = reader->open({{0, "many.nc"}, alone()});
     const auto ranges = reader->step_logs(opened.step);  // as an open dataset has them
     {
       const NoDescriptors none(matcher);
@@ -256,7 +258,7 @@ TEST_SUITE("the limits of a matcher") {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is closed while there is none
     }
     const auto reader = matcher.session("analysis");
-    const Opened step = reader->open({{0, "open.nc"}, alone()}, false);  // waits until it is published
+    const Opened step = reader->open({{0, "open.nc"}, alone()});  // waits until it is published
     CHECK(step.step != 0);
     reader->close_read({step.step, {}});
   }

@@ -108,9 +108,7 @@ TEST_SUITE("matcher: killed clients") {
       REQUIRE(victim.is_ready());
       const auto reader = matcher.session("analysis");
       int status = NC_NOERR;
-      std::thread waiting([&] {
-        status = status_of([&] { (void)reader->open({{0, "a.nc"}, alone()}, false); });
-      });
+      std::thread waiting([&] { status = status_of([&] { (void)reader->open({{0, "a.nc"}, alone()}); }); });
       while (matcher.view().waits.empty()) std::this_thread::yield();
       victim.kill();
       matcher.component_exited("model", "was killed by signal 9 (SIGKILL)");
@@ -166,7 +164,7 @@ TEST_SUITE("matcher: killed clients") {
     write_by_c_library(matcher, "a.nc");
     const auto begin_to_read = [&](std::uint64_t process) {
       PacketSocket reader = matcher.connection("analysis", process);
-      reader.send({MessageType::read_image, 2, encode(OpenRequest{{0, "a.nc"}, alone()})});
+      reader.send({MessageType::read_image, 2, encode(Open{{0, "a.nc"}, alone()})});
       return reader;
     };
     REQUIRE(begin_to_read(1).receive()->type == MessageType::image_made);
@@ -189,7 +187,7 @@ TEST_SUITE("matcher: killed clients") {
     {
       Victim victim([&] {
         kept = matcher.session("analysis");
-        const Opened opened = kept->open({{0, "a.nc"}, alone()}, false);
+        const Opened opened = kept->open({{0, "a.nc"}, alone()});
         (void)get(*kept, opened.step, 0, 0, 512, 1024);
       });
       REQUIRE(victim.is_ready());
@@ -221,11 +219,12 @@ TEST_SUITE("matcher: damaged messages and tables") {
           return packet_of(MessageType::hello, tag, encode(Hello{1, "x", some(3), 1, "fuzzer"}));
         case 1:
         case 2:
-          return packet_of(MessageType::create, tag, encode(CreateRequest{key, member, some(2) == 0, 1}));
+          return packet_of(MessageType::open, tag,
+                           encode(Open{key, member, {}, Purpose::create, {}, 1, some(2) == 0}));
         case 3:
-          return packet_of(MessageType::open_read, tag, encode(OpenRequest{key, member}));
+          return packet_of(MessageType::open, tag, encode(Open{key, member}));
         case 4:
-          return packet_of(MessageType::open_write, tag, encode(OpenRequest{key, member}));
+          return packet_of(MessageType::open, tag, encode(Open{key, member, {}, Purpose::write}));
         case 5:
           return packet_of(
               MessageType::need_segment, tag,
@@ -247,7 +246,7 @@ TEST_SUITE("matcher: damaged messages and tables") {
           return packet_of(MessageType::get, tag, encode(get));
         }
         case 11:
-          return packet_of(MessageType::remove, tag, encode(Remove{key}));
+          return packet_of(MessageType::open, tag, encode(Open{key, {}, {}, Purpose::remove}));
         case 12: {
           const SegmentRequest ahead{some(step), static_cast<SegmentUse>(some(3)), some(1 << 20), 0, {},
                                      true};
@@ -306,7 +305,7 @@ TEST_SUITE("matcher: damaged messages and tables") {
       words[1] = 1 + random() % 4 + (2U << 16);
       words[0] = round % 3 == 0 ? random() : 8 * (1 + random() % 90);
       step.publish();
-      const Opened opened = reader->open({{0, name}, alone()}, false);
+      const Opened opened = reader->open({{0, name}, alone()});
       const int status = status_of([&] { (void)get(*reader, opened.step, 0, 0, 8, 8); });
       CHECK((status == NC_NOERR || status == NC_EIO));
       reader->close_read({opened.step, {}});

@@ -30,7 +30,7 @@ TEST_SUITE("matcher: put and get") {
     }
     for (const auto& part : parts) part->publish();
     const auto reader = matcher.session("analysis");
-    const Opened opened = reader->open({{0, "a.nc"}, alone()}, false);
+    const Opened opened = reader->open({{0, "a.nc"}, alone()});
     CHECK(opened.header == header_of(shape));
     CHECK(opened.version == 5);
     const auto values = get(*reader, opened.step, 5, 7, 14, 9);
@@ -111,7 +111,7 @@ TEST_SUITE("matcher: put and get") {
     constexpr std::int64_t columns = 1000;
     write_file(*session, "a.nc", {rows, columns}, 0);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const Opened opened = session->open({{0, "a.nc"}, alone()}, true);
+      const Opened opened = session->open({{0, "a.nc"}, alone(), {}, Purpose::write});
       WriteLog log(*session, opened.step, LogSize{columns * sizeof(std::int32_t), 100});
       const auto room = log.reserve(columns * sizeof(std::int32_t));
       const std::vector<std::int32_t> values(columns, static_cast<std::int32_t>(row + 1));
@@ -186,7 +186,7 @@ TEST_SUITE("matcher: connections") {
     std::atomic<int> status = 0;
     std::thread reader([&] {
       const auto session = matcher.session("analysis");
-      status = status_of([&] { (void)session->open({{0, "a.nc"}, alone()}, false); });
+      status = status_of([&] { (void)session->open({{0, "a.nc"}, alone()}); });
     });
     while (matcher.view().waits.empty()) std::this_thread::yield();
     const auto writer = matcher.session("model");
@@ -205,7 +205,8 @@ TEST_SUITE("matcher: connections") {
     bool is_closed = false;
     for (int sent = 0; sent < 100000 && !is_closed;) {
       try {
-        if (!deaf.try_send({MessageType::remove, 1, encode(Remove{{0, "x"}})})) {  // full, or closed
+        if (!deaf.try_send({MessageType::open, 1,
+                            encode(Open{{0, "x"}, {}, {}, Purpose::remove})})) {  // full, or closed
           is_closed = !deaf.is_alive();
           std::this_thread::yield();
           continue;
@@ -226,14 +227,14 @@ TEST_SUITE("matcher: connections") {
                         {{"model", 1}, {"analysis", 1}});
     const auto model = matcher.session("model");
     std::thread waiting([&] {
-      const Opened opened = model->open({{1, "b.nc"}, alone()}, false);
+      const Opened opened = model->open({{1, "b.nc"}, alone()});
       model->close_read({opened.step, {}});
     });
     while (matcher.view().waits.empty()) std::this_thread::yield();
     write_file(*model, "a.nc", {4, 4}, 3);
     const auto analysis = matcher.session("analysis");
     CHECK(read_file(*analysis, "a.nc", {4, 4})[0] == 3);
-    const auto created = analysis->create({{1, "b.nc"}, alone(), false, 1});
+    const auto created = analysis->create({{1, "b.nc"}, alone(), {}, Purpose::create, {}, 1});
     analysis->publish({created.step, 0, {}});
     waiting.join();
   }
@@ -242,7 +243,7 @@ TEST_SUITE("matcher: connections") {
     LiveMatcher matcher(one_rule());
     CHECK(matcher.view().rules.at(0).totals.steps == 0);
     const auto writer = matcher.session("model");
-    const auto created = writer->create({{0, "a.nc"}, alone(), false, 1});
+    const auto created = writer->create({{0, "a.nc"}, alone(), {}, Purpose::create, {}, 1});
     AccessCounters counters;
     counters.puts = 3;
     counters.put_bytes = 24;

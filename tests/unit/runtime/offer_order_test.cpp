@@ -167,7 +167,7 @@ void go_on(const World& world, Explorer& next) {
     }
     case At::take:
       return add([&](World& w) {
-        REQUIRE(w.page(w.writer).write_first(w.slot, MessageType::create_offered, text_of('c', w.next_number),
+        REQUIRE(w.page(w.writer).write_first(w.slot, MessageType::open_offered, text_of('c', w.next_number),
                                              send_time(w)));
         REQUIRE(w.page(w.writer).try_take(w.slot, w.step));  // nothing is withdrawn here
         w.letters |= bit(w.next_number++);

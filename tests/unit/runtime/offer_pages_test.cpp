@@ -146,7 +146,7 @@ TEST_SUITE("offer pages") {
     const OfferPage page = board.page();
     board.pages.take_mail(all);
     CHECK(board.clients.handled.empty());
-    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create"), 1));
+    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("create"), 1));
     CHECK_FALSE(board.pages.withdraw(7, 0, 5));
     REQUIRE(page.post(0, 1, MessageType::publish, fields_of("close"), 3));
     REQUIRE(page.post(0, 0, MessageType::header, fields_of("header"), 2));
@@ -162,7 +162,7 @@ TEST_SUITE("offer pages") {
     board.pages.clear(7, 0);
     REQUIRE(board.pages.offer(7, 0, board.offer_of(6)));
     board.clients.handled.clear();
-    REQUIRE(page.take(0, 6, MessageType::create_offered, fields_of("next"), 1));
+    REQUIRE(page.take(0, 6, MessageType::open_offered, fields_of("next"), 1));
     board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"open 6 by 11", "open 6 by 12", "next of 11"});
   }
@@ -173,8 +173,8 @@ TEST_SUITE("offer pages") {
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     REQUIRE(board.pages.offer(7, 1, board.offer_of(6)));
     const OfferPage page = board.page();
-    REQUIRE(page.take(1, 6, MessageType::create_offered, fields_of("c6"), 10));
-    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("c5"), 20));
+    REQUIRE(page.take(1, 6, MessageType::open_offered, fields_of("c6"), 10));
+    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("c5"), 20));
     REQUIRE(page.post(1, 0, MessageType::publish, fields_of("p6"), 40));
     REQUIRE(page.post(0, 0, MessageType::publish, fields_of("p5"), 30));
     REQUIRE(page.post(0, 1, MessageType::publish, fields_of("q5"), 60));
@@ -198,7 +198,7 @@ TEST_SUITE("offer pages") {
     REQUIRE(board.pages.begin(board.group, {11, 12}));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     const OfferPage page = board.page();
-    REQUIRE(page.take(0, 5, MessageType::create_offered, fields_of("create"), 1));
+    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("create"), 1));
     REQUIRE(page.post(0, 1, MessageType::publish, fields_of("damaged"), 2));
     REQUIRE(page.post(0, 1, MessageType::publish, fields_of("more"), 3));
     board.clients.handled.clear();

@@ -321,7 +321,7 @@ bool go_on_writer(World& world) {
       if (!slot) return false;
       writer.slot = *slot;
       writer.step = page.look(*slot).step;
-      REQUIRE(page.take(*slot, writer.step, MessageType::create_offered, fields_of(writer.step), 1));
+      REQUIRE(page.take(*slot, writer.step, MessageType::open_offered, fields_of(writer.step), 1));
       break;
     }
     case 1:
@@ -387,7 +387,7 @@ bool go_on_reader(World& world, std::uint32_t r) {
       return true;
     }
     case At::letter:
-      if (step_in(writes, reader.slot, MessageType::create_offered) == reader.looked_at) {
+      if (step_in(writes, reader.slot, MessageType::open_offered) == reader.looked_at) {
         reader.is_many = reader.is_many || reader.step != 0;
         if (reader.step == 0) {
           reader.step = reader.looked_at;

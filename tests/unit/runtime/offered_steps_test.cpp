@@ -97,8 +97,8 @@ class Model {
     request.position = {0, 0, 0};  // no data
     return request;
   }
-  static CreateRequest request(const std::string& name) {
-    return {{0, name}, alone(), false, 5, "/files/" + name};
+  static Open request(const std::string& name) {
+    return {{0, name}, alone(), "/files/" + name, Purpose::create, {}, 5};
   }
 
   std::unique_ptr<Session> session;
@@ -111,7 +111,7 @@ class Analysis {
 
   /// By messages.
   std::uint64_t read(const std::string& name) {
-    const Opened opened = session->open({{0, name}, alone()}, false);
+    const Opened opened = session->open({{0, name}, alone()});
     session->close_read({opened.step, {}});
     return opened.step;
   }
@@ -135,7 +135,7 @@ class Analysis {
 
 std::uint64_t newest(const LiveMatcher& matcher, const std::string& name) {
   const auto reader = matcher.session("analysis");
-  const Opened opened = reader->open({{0, name}, alone()}, false);
+  const Opened opened = reader->open({{0, name}, alone()});
   reader->close_read({opened.step, {}});
   return opened.step;
 }
@@ -217,7 +217,7 @@ TEST_SUITE("matcher: offered steps") {
     CHECK(newest(matcher, "x.nc") == step);
     matcher.component_exited("model");
     const auto reader = matcher.session("analysis");
-    CHECK(status_of([&] { (void)reader->open({{0, "y.nc"}, alone()}, false); }) != NC_NOERR);
+    CHECK(status_of([&] { (void)reader->open({{0, "y.nc"}, alone()}); }) != NC_NOERR);
   }
 }
 
@@ -252,7 +252,7 @@ TEST_SUITE("matcher: offered reads") {
     CHECK(newest(matcher, "x.nc") == step);
   }
 
-  TEST_CASE("what a reader finds is what an answer to open_read says") {
+  TEST_CASE("what a reader finds is what the answer to an open says") {
     const LiveMatcher matcher(one_rule());
     Model model(matcher);
     Analysis analysis(matcher);
@@ -262,7 +262,7 @@ TEST_SUITE("matcher: offered reads") {
     const auto read = analysis.find("x.nc");
     REQUIRE(read);
     const auto other = matcher.session("analysis");
-    const Opened opened = other->open({{0, "x.nc"}, alone()}, false);
+    const Opened opened = other->open({{0, "x.nc"}, alone()});
     CHECK(read->opened.header == opened.header);
     CHECK(read->opened.version == opened.version);
     CHECK(read->opened.record_count == opened.record_count);
@@ -297,7 +297,7 @@ TEST_SUITE("matcher: offered reads") {
       }
       model.session->publish(offer, Model::closed(offer.step));
       CHECK_FALSE(analysis.find(name));
-      const Opened opened = analysis.session->open({{0, name}, alone()}, false);
+      const Opened opened = analysis.session->open({{0, name}, alone()});
       CHECK(opened.step == offer.step);
       CHECK(opened.header == last.header);
       analysis.session->close_read({opened.step, {}});

@@ -144,14 +144,13 @@ class Writers {
     const StepId continues = again && below(2) == 0 ? last_ : 0;
     StepId step = 0;
     for (std::uint32_t rank = 0; rank < writers; ++rank) {
-      const Member member{group, rank, writers, true};
+      Open request{{0, name}, {group, rank, writers, true}, "/files/" + name};
+      request.purpose = again ? Purpose::write : Purpose::create;
+      request.version = 5;
+      request.continues = continues;
       step = twins_.both([&](World& world) {
-        const std::uint32_t tag = world.ask([&](const matcher::Ticket& ticket) {
-          const std::string path = "/files/" + name;
-          if (!again)
-            return world.registry.create(ticket, processes_[rank], {{0, name}, member, false, 5, path});
-          world.registry.open_write(ticket, processes_[rank], {{0, name}, member, path, false, continues});
-        });
+        const std::uint32_t tag = world.ask(
+            [&](const matcher::Ticket& ticket) { world.registry.open(ticket, processes_[rank], request); });
         return world.answer(tag).step;
       });
     }

@@ -23,10 +23,11 @@ namespace {
 
 ClientRequest create(std::uint64_t connection, std::uint64_t group, std::uint32_t rank,
                      const std::string& name = "a.nc") {
-  return {connection, 100 + rank, CreateRequest{{0, name}, {group, rank, 8, true}, false, 5, "/run/" + name}};
+  return {connection, 100 + rank,
+          Open{{0, name}, {group, rank, 8, true}, "/run/" + name, Purpose::create, {}, 5}};
 }
 ClientRequest open(std::uint64_t connection, std::uint64_t group, std::uint32_t rank) {
-  return {connection, 100 + rank, OpenForReading{{{0, "a.nc"}, {group, rank, 8, true}, "/run/a.nc"}}};
+  return {connection, 100 + rank, Open{{0, "a.nc"}, {group, rank, 8, true}, "/run/a.nc"}};
 }
 ClientRequest publish(std::uint64_t connection, std::uint64_t step) {
   PublishRequest request;
@@ -57,10 +58,9 @@ struct Seen {
 std::vector<Seen> seen_in(const RegistryBody& body) {
   std::vector<Seen> seen;
   const auto request = [&](std::uint64_t connection, std::uint32_t tag, const RegistryRequest& one) {
-    if (const auto* const made = std::get_if<CreateRequest>(&one))
-      seen.push_back({"create", connection, made->member.group * 1000 + made->member.rank});
-    if (const auto* const opened = std::get_if<OpenForReading>(&one))
-      seen.push_back({"open", connection, opened->open.member.group * 1000 + opened->open.member.rank});
+    if (const auto* const opened = std::get_if<Open>(&one))
+      seen.push_back({opened->purpose == Purpose::create ? "create" : "open", connection,
+                      opened->member.group * 1000 + opened->member.rank});
     if (const auto* const ended = std::get_if<PublishRequest>(&one))
       seen.push_back({"publish", connection, ended->step});
     if (const auto* const closed = std::get_if<CloseRequest>(&one))
@@ -76,17 +76,9 @@ std::vector<Seen> seen_in(const RegistryBody& body) {
     request(one->connection, one->tag, one->request);
   if (const auto* const call = std::get_if<GroupCall>(&body)) {
     for (const GroupCall::Caller& caller : call->callers) {
-      RegistryRequest each;
-      if (const auto* const made = std::get_if<CreateRequest>(&call->call)) {
-        CreateRequest own = *made;
-        own.member.rank = caller.rank;
-        each = own;
-      } else {
-        OpenForReading own = std::get<OpenForReading>(call->call);
-        own.open.member.rank = caller.rank;
-        each = own;
-      }
-      request(caller.connection, caller.tag, each);
+      Open own = call->call;
+      own.member.rank = caller.rank;
+      request(caller.connection, caller.tag, own);
     }
   }
   if (const auto* const made = std::get_if<SegmentCalls>(&body)) {
@@ -128,10 +120,10 @@ TEST_SUITE("series of requests") {
     CHECK(joined({create(1, 5, 0), open(2, 5, 1)}) == 2);
     CHECK(joined({create(1, 5, 0), create(2, 5, 1), open(3, 5, 2), create(4, 5, 3)}) == 3);
     ClientRequest differs = create(2, 5, 1);
-    std::get<CreateRequest>(differs.request).no_clobber = true;
+    std::get<Open>(differs.request).no_clobber = true;
     CHECK(joined({create(1, 5, 0), differs}) == 2);
     ClientRequest newest = open(2, 5, 1);
-    std::get<OpenForReading>(newest.request).open.wants_newest = true;
+    std::get<Open>(newest.request).which = Open::Which::newest;
     CHECK(joined({open(1, 5, 0), newest}) == 2);
   }
 

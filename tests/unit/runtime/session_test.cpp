@@ -110,11 +110,12 @@ bool contains(const std::string& text, std::string_view part) {
 
 TEST_CASE("an exchange gives the answer, and one connection serves one exchange after the other") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
-    const auto request = decode<CreateRequest>(message.fields);
+    const auto request = decode<Open>(message.fields);
     socket.send({MessageType::created, message.tag, encode(Created{request.member.group + 1, 2})});
   });
   Session session(FakeMatcher::environment());
-  for (std::uint64_t i = 0; i < 10; ++i) CHECK(session.create({{0, "f"}, {i, 0, 1}, false, 1}).step == i + 1);
+  for (std::uint64_t i = 0; i < 10; ++i)
+    CHECK(session.create({{0, "f"}, {i, 0, 1}, {}, Purpose::create, {}, 1}).step == i + 1);
   CHECK(matcher.connections() == 1);
   CHECK(session.is_alive());
 }
@@ -122,7 +123,7 @@ TEST_CASE("an exchange gives the answer, and one connection serves one exchange 
 TEST_CASE("a thread that sleeps in an open does not hold up another") {
   std::atomic<bool> is_published = false;
   FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
-    if (message.type == MessageType::open_read) {
+    if (message.type == MessageType::open && decode<Open>(message.fields).purpose == Purpose::read) {
       while (!is_published) std::this_thread::yield();
       socket.send({MessageType::opened, message.tag, encode(Opened{1, 0, 1, 7, {}})});
     } else {
@@ -130,23 +131,23 @@ TEST_CASE("a thread that sleeps in an open does not hold up another") {
     }
   });
   Session session(FakeMatcher::environment());
-  std::thread reader([&] { CHECK(session.open({{0, "f"}, {1, 0, 1}}, false).record_count == 7); });
+  std::thread reader([&] { CHECK(session.open({{0, "f"}, {1, 0, 1}}).record_count == 7); });
   // The process keeps a second connection, so the matcher does not count it as waiting.
   while (matcher.connections() < 2) std::this_thread::yield();
-  for (int i = 0; i < 20; ++i) session.remove({{0, "g"}});
+  for (int i = 0; i < 20; ++i) session.remove({0, "g"});
   is_published = true;
   reader.join();
 }
 
 TEST_CASE("a refused request gets status and text, and the connection stays") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
-    const bool is_first = decode<Remove>(message.fields).key.rule == 0;
+    const bool is_first = decode<Open>(message.fields).key.rule == 0;
     const ErrorReply reply{is_first ? NC_ENOENT : 12345, "nobody writes it"};
     socket.send({MessageType::error, message.tag, encode(reply)});
   });
   Session session(FakeMatcher::environment());
-  CHECK(error_of([&] { session.remove({{0, "f"}}); }, NC_ENOENT) == "nobody writes it");
-  CHECK(error_of([&] { session.remove({{1, "f"}}); }, NC_EIO) == "nobody writes it");
+  CHECK(error_of([&] { session.remove({0, "f"}); }, NC_ENOENT) == "nobody writes it");
+  CHECK(error_of([&] { session.remove({1, "f"}); }, NC_EIO) == "nobody writes it");
   CHECK(matcher.connections() == 1);
 }
 
@@ -204,7 +205,7 @@ TEST_CASE("a matcher that is not there is an error that names its socket") {
 TEST_CASE("a matcher that dies in mid-exchange is an error at once, and so is every later call") {
   FakeMatcher matcher([](const PacketSocket&, const ReceivedMessage&) { throw Error(NC_EIO, "end"); });
   Session session(FakeMatcher::environment());
-  const std::string text = error_of([&] { session.remove({{0, "f"}}); }, NC_EIO);
+  const std::string text = error_of([&] { session.remove({0, "f"}); }, NC_EIO);
   CHECK(contains(text, "lost"));
   CHECK(contains(text, FakeMatcher::path()));
   CHECK(error_of([&] { session.publish({1, 0, {}}); }, NC_EIO) == text);
@@ -219,14 +220,14 @@ TEST_CASE("an answer of another type, or of damaged fields, is an error") {
   });
   Session session(FakeMatcher::environment());
   CHECK(contains(error_of([&] { (void)session.get({1, {}}); }, NC_EIO), "damaged message"));
-  CHECK(contains(error_of([&] { session.remove({{0, "f"}}); }, NC_EIO), "no answer"));
+  CHECK(contains(error_of([&] { session.remove({0, "f"}); }, NC_EIO), "no answer"));
 }
 
 TEST_CASE("segments are mapped once, found again without a descriptor, and dropped on notice") {
   std::atomic<int> grants = 0;
   const FileDescriptor file = create_segment(65536);
   FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
-    if (message.type == MessageType::remove) {
+    if (message.type == MessageType::open) {
       socket.send({MessageType::drop_segments, 0, encode(DropSegments{{42}})});
       return socket.send({MessageType::done, message.tag, {}});
     }
@@ -242,7 +243,7 @@ TEST_CASE("segments are mapped once, found again without a descriptor, and dropp
   const Mapping check(file, {65536}, Mapping::Access::read);
   CHECK(check.bytes()[100] == std::byte{5});
   CHECK_THROWS_AS((void)session.need_segment({2, SegmentUse::data, 70000}), Error);
-  session.remove({{0, "f"}});
+  session.remove({0, "f"});
   // The same grant without a descriptor is now an error of the matcher. The memory remains for its users.
   CHECK_THROWS_AS((void)session.need_segment({3, SegmentUse::data, 60000}), Error);
   CHECK(first.memory[100] == std::byte{5});
@@ -277,7 +278,8 @@ TEST_CASE("log ranges in an answer are known before its connection is used again
   const auto file = create_segment(4096);
   FakeMatcher matcher([&](const PacketSocket& socket, const ReceivedMessage& message) {
     const std::vector<int> descriptors(1, file.number());
-    const bool is_open = message.type == MessageType::open_read;
+    const bool is_open =
+        message.type == MessageType::open && decode<Open>(message.fields).purpose == Purpose::read;
     const std::uint64_t segment = is_open ? 8 : 9;
     socket.send({MessageType::segment, 0, encode(SegmentGrant{segment, 4096, true, 0}), descriptors});
     const std::vector<LogRange> ranges{{is_open ? 1U : 2U, 0, 1000, segment, 0}};
@@ -291,7 +293,7 @@ TEST_CASE("log ranges in an answer are known before its connection is used again
     }
   });
   Session session(FakeMatcher::environment());
-  CHECK(session.open({{0, "f"}, {}}, false).step == 3);  // no process has the logs yet
+  CHECK(session.open({{0, "f"}, {}}).step == 3);  // no process has the logs yet
   const auto logs = session.step_logs(3);
   (void)session.get({3, {}});
   LogRangeMap::Reader reader(*logs);
@@ -314,12 +316,12 @@ TEST_CASE("a forked child cannot use its parent's session, and disturbs nothing"
     socket.send({MessageType::done, message.tag, {}});
   });
   Session session(FakeMatcher::environment());
-  session.remove({{0, "f"}});
+  session.remove({0, "f"});
   const pid_t child = ::fork();
   if (child == 0) {
     bool is_refused = false;
     try {
-      session.remove({{0, "f"}});
+      session.remove({0, "f"});
     } catch (const Error&) {
       is_refused = true;
     }
@@ -328,7 +330,7 @@ TEST_CASE("a forked child cannot use its parent's session, and disturbs nothing"
   int status = -1;
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  session.remove({{0, "f"}});
+  session.remove({0, "f"});
   CHECK_FALSE(session.is_forked_child());
 }
 

@@ -159,11 +159,12 @@ TEST_SUITE("a matcher with a slow disk") {
     disk.close();
     {
       const auto connection = matcher.connection("model", 77);
-      connection.send({MessageType::create, 2, encode(CreateRequest{{0, "large.nc"}, alone(), false, 5})});
+      connection.send(
+          {MessageType::open, 2, encode(Open{{0, "large.nc"}, alone(), {}, Purpose::create, {}, 5})});
       std::optional<ReceivedMessage> created;
       do {
         created = connection.receive();
-      } while (created && created->type != MessageType::created);
+      } while (created && created->type != MessageType::opend);
       REQUIRE(created);
       const auto step = decode<Created>(created->fields).step;
       connection.send(
@@ -186,7 +187,7 @@ TEST_SUITE("a matcher with a slow disk") {
     const auto model = matcher.session("model");
     const LogFile log(disk.directory);
     const std::string file = disk.directory + "/a.log";
-    const auto created = model->create({{1, "a.log"}, alone(), false, 5, file});
+    const auto created = model->create({{1, "a.log"}, alone(), file, Purpose::create, {}, 5});
     LoggedSegments segments(*model, log);
     WriteLog writer(segments, created.step, {});
     put_row(*model, created.step, writer);
@@ -204,7 +205,7 @@ TEST_SUITE("a matcher with a slow disk") {
     std::vector<std::int32_t> values;
     std::thread reading([&] {
       const auto reader = matcher.session("analysis");
-      const Opened opened = reader->open({{1, "a.log"}, alone()}, false);
+      const Opened opened = reader->open({{1, "a.log"}, alone()});
       values = get(*reader, opened.step, 0, 0, row.rows, row.columns);
       reader->close_read({opened.step, {}});
     });
@@ -270,7 +271,7 @@ TEST_SUITE("a matcher with a slow disk") {
     std::uint64_t bytes = 0;
     std::thread reading([&] {
       const auto reader = matcher.session("analysis");
-      const Opened opened = reader->open({{0, "large.nc"}, alone()}, false);
+      const Opened opened = reader->open({{0, "large.nc"}, alone()});
       const Session::Image image = reader->image({opened.step});
       struct stat facts {};
       if (::fstat(image.file.number(), &facts) == 0) bytes = static_cast<std::uint64_t>(facts.st_size);
@@ -291,7 +292,7 @@ TEST_SUITE("a matcher with a slow disk") {
     LiveMatcher matcher(rules_with_logs(), mib);
     const LogFile log(disk.directory);
     const auto model = matcher.session("model");
-    const auto created = model->create({{1, "a.log"}, alone(), false, 5});
+    const auto created = model->create({{1, "a.log"}, alone(), {}, Purpose::create, {}, 5});
     LoggedSegments segments(*model, log);
     (void)segments.need_segment({created.step, SegmentUse::data, LogFile::bytes, LogFile::bytes});
     disk.close();

@@ -90,14 +90,15 @@ Get some_get() {
 template <class Use>
 void for_every_message_to_registry(Use use) {
   const auto send = [&](RegistryBody body) { use(MessageToRegistry{3, std::move(body)}); };
-  const OpenRequest open{{1, "a.nc"}, {2, 0, 1, false}, "/work/a.nc", true, 9, true};
+  Open open{{1, "a.nc"}, {2, 0, 1, false}, "/work/a.nc", Purpose::write, Open::Which::look};
+  open.continues = 9;
   for (RegistryRequest request : std::initializer_list<RegistryRequest>{
-           Hello{}, CreateRequest{{1, "a.nc"}, {2, 0, 1, false}}, OpenForWriting{open}, OpenForReading{open},
-           Inquiry{open}, ImageRequest{9}, SegmentRequest{9, SegmentUse::table, 10, 20},
-           DiskRequest{9, 10, 1}, HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
-           Remove{{1, "a.nc"}, "/work/a.nc"}, ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{},
-           WatchRequest{}, PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}},
-           OrdinaryFile{}, Gathering{}})
+           Hello{}, open, OpenOffered{7, 9, open}, ImageRequest{9},
+           SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
+           HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
+           ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{}, WatchRequest{},
+           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, OrdinaryFile{},
+           Gathering{}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
   send(SegmentCalls{
@@ -212,11 +213,9 @@ void for_every_message(Use use) {
   const DatasetKey key{2, "out/f.nc"};
   use(Hello{protocol_version, "1.2.3", 42, 4711, "model"});
   use(Welcome{protocol_version, "1.2.3", 1});
-  use(CreateRequest{key, member, true, 5, "/out/f.nc"});
+  use(Open{key, member, "/out/f.nc", Purpose::create, {}, 5, true, true, true, true});
   use(Created{9, 10});
-  use(CreateOffered{9, {key, member, true, 5, "/out/f.nc"}});
   use(OffersNotice{10, 2, 3, 4, 11});
-  use(OpenRequest{key, member});
   use(OpenOffered{10, 9, {key, member}});
   use(Opened{9,
              10,
@@ -231,7 +230,7 @@ void for_every_message(Use use) {
   use(Discard{9, StepEnd::untouched});
   use(Discard{0, StepEnd::lost, "it was killed", {3, "/x/a.nc"}});
   use(Discard{9, StepEnd::aborted, "it was removed"});
-  use(OpenRequest{key, member});
+  use(Open{key, member, {}, Purpose::describe, Open::Which::last, 1, false, false, false, false, true, 9});
   use(Described{5});
   use(DiskRequest{9, 4096, 3, "no space left"});
   use(DiskFreed{4});
@@ -278,7 +277,6 @@ void for_every_message(Use use) {
   use(some_listing());
   use(WatchRequest{true, 7, true});
   use(some_run_view());
-  use(Remove{key});
   use(ChangeFile{key, "/d/f", true});
   use(ErrorReply{-68, "what, where, what to do"});
   use(DropSegments{{1, 2, 3}});
@@ -314,14 +312,17 @@ TEST_CASE("every message survives encoding and decoding") {
   const auto opened = decode<Opened>(encode(Opened{9, 10, 2, -1, bytes_of({1, 2, 3})}));
   CHECK(opened.record_count == -1);
   CHECK(opened.header == bytes_of({1, 2, 3}));
-  CHECK(decode<CreateRequest>(encode(CreateRequest{{2, "out/f.nc"}, {1, 2, 3}, true, 5})).key ==
+  CHECK(decode<Open>(encode(Open{{2, "out/f.nc"}, {1, 2, 3}, {}, Purpose::create, {}, 5})).key ==
         DatasetKey{2, "out/f.nc"});
 }
 
 TEST_CASE("the bytes of a message are as the protocol says") {
-  CHECK(encode(CreateRequest{{1, "f"}, {2, 3, 4, true}, true, 5, "/f", true}) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2, 0, 0, 0, 0,   0,   0, 0, 3, 0,
-                  0, 0, 4, 0, 0, 0, 1, 1, 5,   2, 0, 0, 0, '/', 'f', 1, 0, 0}));
+  Open open{{1, "f"}, {2, 3, 4, true}, "/f", Purpose::write, Open::Which::last, 5, true, true};
+  open.is_on_disk = true;
+  open.continues = 9;
+  CHECK(encode(open) ==
+        bytes_of({1, 0, 0, 0, 1, 0, 0,   0,   'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0,
+                  0, 1, 2, 0, 0, 0, '/', 'f', 1,   3, 5, 1, 1, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
@@ -359,9 +360,9 @@ TEST_CASE("a garbled message is decoded to something else or is an error, never 
 }
 
 TEST_CASE("an error names the message, what is wrong and where") {
-  auto fields = encode(Remove{{1, "f"}});
+  auto fields = encode(ImageMade{5, "f"});
   fields[4] = std::byte{200};
-  CHECK_THROWS_WITH_AS((void)decode<Remove>(fields),
+  CHECK_THROWS_WITH_AS((void)decode<ImageMade>(fields),
                        "damaged message Remove: 200 bytes, fewer are left at byte 8 of 13", Error);
   CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(4), 1})),
                   Error);

@@ -85,38 +85,27 @@ class Registry {
   /// Numbers of steps go on behind those of a former run. Call it before restore().
   void go_on_counting(const FormerCount& former);
 
-  void create(const Ticket& ticket, ProcessId process, const CreateRequest& request);
+  /// `follows`: the file of that name that has been closed before, and is being published. The answer waits
+  /// for that.
+  /// - read: a process that is attached (attached_name) waits for nothing: it gets the newest published step,
+  ///   or the path of a file on disk, or NC_ENOENT.
+  /// - describe waits as a read does. The writer component is told about the step that it is writing, and
+  ///   refused with NC_EFILE while that step has no header.
+  /// - remove waits until the other processes have closed a step that this process has closed, and until a
+  ///   drain that has begun ends.
+  void open(const Ticket& ticket, ProcessId process, Open request, const WrittenFile& follows = {});
   using Caller = matcher::Caller;
-  /// As create() and open_read() of each of them. `request.member.rank` is not used. Who may not make the
-  /// call is refused.
-  void create(std::span<const Caller> callers, CreateRequest request);
-  void open_read(std::span<const Caller> callers, const OpenRequest& request,
-                 const WrittenFile& follows = {});
+  /// The same of each of them. `request.member.rank` is not used. Who may not make the call is refused.
+  void open(std::span<const Caller> callers, Open request, const WrittenFile& follows = {});
   /// Does several requests that have come together. Then waits are looked at once, behind them.
   void in_series(const std::function<void()>& requests);
   /// A request of the process comes soon: brings what is known of it into the cache.
   void expect(ProcessId process) const noexcept;
   /// The same for what is known of its log, after expect().
   void expect_close(ProcessId process, StepId step) const noexcept;
-  /// Rank 0 of a group creates the step that the group was offered, for all its processes. Throws
-  /// Error(NC_EINVAL) when it was not.
-  void create_offered(ProcessId process, StepId step, const CreateRequest& request);
-  /// Rank 0 of a group opens the step whose read the group was offered through the page, for all its
-  /// processes. Throws Error(NC_EINVAL) when it was not.
-  void open_offered(ProcessId process, SegmentId page, StepId step, const OpenRequest& request);
-  /// `follows`: the file of that name that has been closed before, and is being published. The answer waits
-  /// for that.
-  void open_write(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-                  const WrittenFile& follows = {});
-  /// A process that is attached (attached_name) waits for nothing: it gets the newest published step, or the
-  /// path of a file on disk, or NC_ENOENT.
-  void open_read(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-                 const WrittenFile& follows = {});
-  /// Describes the dataset that open_read() would give, and opens nothing: the step does not count as read.
-  /// An inquiry waits as open_read() does. The writer component is told about the step that it is writing,
-  /// and refused with NC_EFILE while that step has no header.
-  void inquire(const Ticket& ticket, ProcessId process, const OpenRequest& request,
-               const WrittenFile& follows = {});
+  /// Rank 0 of a group creates the step that the group was offered, or reads a step whose read it was offered
+  /// through the page, for all its processes. Throws Error(NC_EINVAL) when it was not.
+  void open_offered(ProcessId process, SegmentId page, StepId step, const Open& open);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
   /// The same of each of them. Who may not have the segment is refused. Caller::rank is not used.
   void need_segments(std::span<const Caller> callers, const SegmentRequest& request);
@@ -124,11 +113,6 @@ class Registry {
   /// NC_ENO_SPACE when no process can free any.
   void await_disk(const Ticket& ticket, ProcessId process, DiskRequest request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
-  /// Deletes a dataset. Waits until the other processes have closed a step that this process has closed, and
-  /// until a drain that has begun ends.
-  void remove(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path = {},
-              const WrittenFile& follows = {});
-
   /// By the C library, the process is about to change the file at a path that its component only reads, or to
   /// remove it (`removes`). Throws Error: NC_ENOENT when the run has no such file, which is an ordinary one;
   /// NC_EPERM when the file is to stay as it is. Answered when it counts as removed.
@@ -227,8 +211,9 @@ class Registry {
   void end_if_gone(ProcessId process);
   void end_processes(Component& component, const std::string& reason);
   void end_process(ProcessId id, const std::string& reason);
-  void join(const Ticket& ticket, Process& process, GroupPurpose purpose, const CreateRequest& request);
-  void join(std::span<const Caller> callers, GroupPurpose purpose, CreateRequest request);
+  void create_offered(ProcessId process, StepId step, const Open& open);
+  void read_offered(ProcessId process, SegmentId page, StepId step, const Open& open);
+  void finish_ended(Group& group, const std::vector<std::uint32_t>& ended);
   static void unpack_if_open(Step* step);
   void go_on(Group& group, std::uint32_t rank);
   void leave(Group& group, std::uint32_t rank, const FileUse& use);

@@ -8,6 +8,7 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/log_range.hpp"
+#include "sluice/matcher/open.hpp"
 #include "sluice/matcher/request_table.hpp"
 #include "sluice/matcher/segment_pool.hpp"
 #include "sluice/matcher/status_report.hpp"
@@ -20,54 +21,11 @@ using StepId = std::uint64_t;
 /// Describes a dataset whose file is of another format than CDF.
 inline constexpr std::uint8_t no_cdf_version = 255;
 
-/// A process of a group creates a dataset.
-struct CreateRequest {
-  DatasetKey key;
-  Member member;
-  bool no_clobber = false;
-  std::uint8_t version = 1;  ///< CDF version that the user requested; 0: not known before it is closed
-  std::string path = {};     ///< absolute path of the file that the dataset stands for
-  /// begins with the contents of the existing file; NC_EEXIST when a step exists by now
-  bool is_import = false;
-  // Not in the message: the registry notes these values of an open or inquiry here.
-  bool is_on_disk = false;        ///< OpenRequest::is_on_disk
-  std::uint64_t continues = 0;    ///< OpenRequest::continues
-  bool is_look = false;           ///< OpenRequest::is_look
-  bool wants_newest = false;      ///< OpenRequest::wants_newest
-  bool is_behind_memory = false;  ///< OpenRequest::is_behind_memory
-  /// A file of that name had been closed before the call, and was not published yet. So it comes first.
-  WrittenFile follows = {};
-  // In the message again:
-  bool goes_on = false;      ///< a file that is written by the C library: begins with what is there
-  bool is_in_place = false;  ///< such a file, on the disk itself: others may write it, too
-  bool operator==(const CreateRequest&) const = default;
-};
-
 /// Why a step ends without being published.
 enum class StepEnd : std::uint8_t {
   aborted,    ///< the program, or a call that has failed, gives it up
   untouched,  ///< nothing was written: what was there before is still there
   lost,       ///< what was written is gone, and the program has not given it up
-};
-
-/// A process of a group opens a dataset for writing or for reading. An inquiry describes the dataset that an
-/// open for reading would find. It has a group of one process, and opens nothing.
-struct OpenRequest {
-  DatasetKey key;
-  Member member;
-  std::string path = {};    ///< as in CreateRequest
-  bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
-  /// open_write: the step whose logs these processes have written last, each with its present rank, and can
-  /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
-  StepId continues = 0;
-  /// open_read of a stream: the step that the next open would get, which this does not count as read.
-  bool is_look = false;
-  /// open_read: the newest published step at once, or NC_ENOENT. For the writer's processes that read by the
-  /// C library what was put by PnetCDF, or on another node. A step that the caller has closed is waited for.
-  bool wants_newest = false;
-  /// the same, and first what is being written in memory or logs becomes a step
-  bool is_behind_memory = false;
-  bool operator==(const OpenRequest&) const = default;
 };
 
 /// Requests memory for the write log of this process in `step`: at least `bytes`. A recycled segment holds

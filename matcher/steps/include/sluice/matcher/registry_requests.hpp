@@ -21,7 +21,7 @@ namespace sluice::matcher {
 /// A step that a former run has published, and whose data is in a file (sluice run --resume).
 struct FormerStep {
   DatasetKey key;
-  std::string path;  ///< as in CreateRequest
+  std::string path;  ///< as in Open
   std::string file;  ///< the file with its data
   std::uint8_t version = 1;
   std::set<std::string> readers = {};  ///< that have read it
@@ -144,7 +144,7 @@ class OfferBoard {
   /// The same for the read of a step, in a readers' page. `data`: the segments that they will read.
   [[nodiscard]] virtual bool offer_read(SegmentId page, std::uint32_t slot, StepId step,
                                         const std::vector<SegmentId>& data) = 0;
-  /// Returns false when the group has taken the offer: Registry::create_offered() or open_offered() follows.
+  /// Returns false when the group has taken the offer: Registry::open_offered() follows.
   [[nodiscard]] virtual bool withdraw(SegmentId page, std::uint32_t slot, StepId step) noexcept = 0;
   /// The step of the slot was taken, and all processes have finished with it.
   virtual void clear(SegmentId page, std::uint32_t slot) noexcept = 0;

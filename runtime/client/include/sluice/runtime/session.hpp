@@ -47,9 +47,10 @@ class Session : public SegmentSource {
   [[nodiscard]] std::uint32_t node() const noexcept { return node_; }
 
   /// Sends a request and sleeps until its answer comes, however long that takes.
-  [[nodiscard]] Created create(const CreateRequest& request);
-  [[nodiscard]] Opened open(const OpenRequest& request, bool for_writing);
-  [[nodiscard]] Described inquire(const OpenRequest& request);
+  [[nodiscard]] Created create(const Open& request);
+  /// For reading or writing.
+  [[nodiscard]] Opened open(const Open& request);
+  [[nodiscard]] Described inquire(const Open& request);
   [[nodiscard]] Plans get(const Get& request);
   /// The file that the step stands for; this process has the step open for reading. `bytes`: its size.
   struct Image {
@@ -64,7 +65,7 @@ class Session : public SegmentSource {
   [[nodiscard]] std::vector<std::optional<WritableSegment>> prepare(const HeaderRequest* header,
                                                                     std::span<const SegmentRequest> segments);
   void sync(const SyncRequest& request);
-  void remove(const Remove& request);
+  void remove(const DatasetKey& key, const std::string& path = {});
   [[nodiscard]] WritableSegment need_segment(const SegmentRequest& request) override;
 
   /// Returns when disk space has been returned, or may have been. Throws Error(NC_ENO_SPACE) when no process
@@ -95,8 +96,8 @@ class Session : public SegmentSource {
   /// The next step that is offered to this process as a rank of such a group. Empty when there is none.
   [[nodiscard]] std::optional<Offer> find_offer(std::uint32_t rule, const Member& member) noexcept;
   /// Rank 0: creates the step, if it is still offered. After this call, whatever a process asks the matcher
-  /// comes after the create. Returns false when the group has to send create.
-  [[nodiscard]] bool take_offer(const Offer& offer, const CreateRequest& request) noexcept;
+  /// comes after the create. Returns false when the group has to send open.
+  [[nodiscard]] bool take_offer(const Offer& offer, const Open& request) noexcept;
   /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
   [[nodiscard]] bool post_header(Offer& offer, const HeaderRequest& request) const;
   /// As publish(), of a step that was taken. Only the last process of the group sends a message, if somebody
@@ -112,16 +113,16 @@ class Session : public SegmentSource {
     std::uint32_t slot = 0;
     std::uint32_t rank = 0;
     std::uint64_t step = 0;
-    Opened opened = {};  ///< what the answer to open_read would be
+    Opened opened = {};  ///< what the answer to the open would be
   };
   /// The read of the newest step of that name, if it is offered to this process as a rank of such a group.
-  /// Waits for the step, for a millisecond at most. Empty when the group has to send open_read.
+  /// Waits for the step, for a millisecond at most. Empty when the group has to send open.
   [[nodiscard]] std::optional<Read> find_read(const DatasetKey& key, const Member& member) noexcept;
-  /// The group has sent open_read and got the step: was it worth while to look for it before?
+  /// The group has sent open and got the step: was it worth while to look for it before?
   void note_asked(std::uint32_t rule, const Member& member, std::uint64_t step) noexcept;
   /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
-  /// nothing. Returns false when the group has to send open_read.
-  [[nodiscard]] bool take_read(const Read& read, const OpenRequest& request) noexcept;
+  /// nothing. Returns false when the group has to send open.
+  [[nodiscard]] bool take_read(const Read& read, const Open& request) noexcept;
   /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if
   /// somebody waits.
   void close_read(const Read& read, const CloseRequest& request);

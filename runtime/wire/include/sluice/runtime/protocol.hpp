@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 41;
+inline constexpr std::uint32_t protocol_version = 42;
 
 /// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
 /// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
@@ -38,7 +38,6 @@ using matcher::Activity;
 using matcher::CloseRequest;
 using matcher::ComponentSize;
 using matcher::CopyNotice;
-using matcher::CreateRequest;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
 using matcher::DiskRequest;
@@ -58,12 +57,13 @@ using matcher::LogRange;
 using matcher::LogShift;
 using matcher::MatcherStatus;
 using matcher::Member;
-using matcher::OpenRequest;
+using matcher::Open;
 using matcher::OrdinaryFile;
 using matcher::PartlyRead;
 using matcher::PublishAt;
 using matcher::PublishedFile;
 using matcher::PublishRequest;
+using matcher::Purpose;
 using matcher::ReaderMode;
 using matcher::ReaderStatus;
 using matcher::RuleStatus;
@@ -107,17 +107,12 @@ struct Created {
   PublishAt publish_at = PublishAt::close;
 };
 
-/// Rank 0 creates the step that its group was offered, for all processes of the group.
-struct CreateOffered {
-  std::uint64_t step = 0;
-  CreateRequest create;
-};
-
-/// Rank 0 opens the step whose read its group was offered through the page, for all processes of the group.
+/// Rank 0 creates the step that its group was offered, or reads the one whose read it was offered through the
+/// page, for all processes of the group.
 struct OpenOffered {
-  std::uint64_t page = 0;
+  std::uint64_t page = 0;  ///< of a read
   std::uint64_t step = 0;
-  OpenRequest open;
+  Open open;
 };
 
 /// Steps of the rule are offered to this process as a rank of a group of that size. `page`: the segment of
@@ -137,8 +132,8 @@ struct Described {
   std::uint8_t version = 1;
 };
 
-/// The answer to open_read and open_write. For open_write `control` is set, `step` is the new step, and
-/// `pattern` has only base_record and last_put. For open_read, `ranges` locates log data that this process
+/// The answer to an open for reading or writing. For writing `control` is set, `step` is the new step, and
+/// `pattern` has only base_record and last_put. For reading, `ranges` locates log data that this process
 /// needed in the last step of the same pattern (segments as in Plans). When `step` is 0, there is only the
 /// file at `path`, which no matcher manages.
 struct Opened {
@@ -268,13 +263,13 @@ struct ImageMade {
 /// nothing, so nobody waits for it.
 struct NewestImageRequest {
   DatasetKey key;
-  std::string path = {};  ///< as in CreateRequest
+  std::string path = {};  ///< as in Open
 };
 
 /// A process of the writer opens a file by the C library: docs/design/written-files.md.
 struct OpenFile {
   DatasetKey key;
-  std::string path;               ///< as in CreateRequest
+  std::string path;               ///< as in Open
   bool is_on_disk = false;        ///< a file of that name is there, from before the run
   std::uint32_t flags = 0;        ///< of open(2)
   std::uint32_t permissions = 0;  ///< of a new file
@@ -316,11 +311,6 @@ struct Complaint {
   std::string text;
 };
 
-struct Remove {
-  DatasetKey key;
-  std::string path = {};  ///< as in CreateRequest
-};
-
 /// A file that the component writes by the C library gets another name, or one more, or goes to the disk.
 struct NameFile {
   enum class How : std::uint8_t {
@@ -348,7 +338,7 @@ struct SyncFile {
 /// for writing, to cut it, or to put another file in its place; or to remove it.
 struct ChangeFile {
   DatasetKey key;
-  std::string path;  ///< as in CreateRequest
+  std::string path;  ///< as in Open
   bool removes = false;
 };
 

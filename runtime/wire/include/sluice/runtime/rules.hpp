@@ -95,6 +95,12 @@ struct RuleMatch {
   DatasetKey key;
   std::string file;         ///< resolved_path
   bool is_on_disk = false;  ///< the file exists
+
+  [[nodiscard]] Open open(const Member& member, Purpose purpose = Purpose::read) const {
+    Open open{key, member, file, purpose};
+    open.is_on_disk = is_on_disk && purpose != Purpose::create;
+    return open;
+  }
 };
 
 /// The first rule that covers `path` as given, or the file that `path` leads to. Returns nothing for an

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "sluice/matcher/dataset_key.hpp"
+
+namespace sluice::matcher {
+
+/// A process opens a dataset, with the other processes of its group: they send the same, but for their ranks.
+struct Open {
+  enum class Purpose : std::uint8_t {
+    create,    ///< a new step
+    write,     ///< a new step that begins with the newest one
+    read,      ///< a published step
+    describe,  ///< opens nothing: describes the dataset that a read would get; in a group of one process
+    remove,    ///< deletes the dataset; `member` is not used
+  };
+  /// The step that a read gets.
+  enum class Which : std::uint8_t {
+    next,    ///< as the rule says; the answer waits for it
+    look,    ///< of a stream: the step that the next open would get, which this does not count as read
+    newest,  ///< the newest published step at once, or NC_ENOENT; does not count as read either. For the
+             ///< writer's processes that read by the C library what was put by PnetCDF, or on another node.
+             ///< A step that the caller has closed is waited for
+    last,    ///< the same, and first what is being written in memory or logs becomes a step
+  };
+  DatasetKey key = {};
+  Member member = {};
+  std::string path = {};  ///< absolute path of the file that the dataset stands for
+  Purpose purpose = Purpose::read;
+  Which which = Which::next;
+  // Of a create:
+  std::uint8_t version = 1;  ///< CDF version that the user requested; 0: not known before it is closed
+  bool no_clobber = false;
+  /// begins with the contents of the existing file; NC_EEXIST when a step exists by now
+  bool is_import = false;
+  bool goes_on = false;      ///< a file that is written by the C library: begins with what is there
+  bool is_in_place = false;  ///< such a file, on the disk itself: others may write it, too
+  // Of the others:
+  bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
+  /// write: the step whose logs these processes have written last, each with its present rank, and can
+  /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
+  std::uint64_t continues = 0;
+  bool operator==(const Open&) const = default;
+
+  [[nodiscard]] bool writes() const noexcept {
+    return purpose == Purpose::create || purpose == Purpose::write;
+  }
+  /// A read that does not count as one.
+  [[nodiscard]] bool is_look() const noexcept { return which != Which::next; }
+  [[nodiscard]] bool wants_newest() const noexcept { return which == Which::newest || which == Which::last; }
+};
+using Purpose = Open::Purpose;
+
+}  // namespace sluice::matcher
