@@ -167,9 +167,9 @@ FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& 
   runtime::Open request = match.open(alone);
   request.continues = again;
   if (is_look) request.which = runtime::Open::Which::look;
-  const bool keeps = match.rule.is_stream && match.rule.may_restart && !is_look;
-  auto answer = exchange(connection, keeps ? MessageType::keep_image : MessageType::read_image,
-                         runtime::encode(request), MessageType::image_made);
+  request.wants = runtime::Open::Form::bytes;
+  request.is_kept = match.rule.is_stream && match.rule.may_restart && !is_look;
+  auto answer = exchange(connection, MessageType::open, runtime::encode(request), MessageType::image_made);
   const auto made = runtime::decode<runtime::ImageMade>(answer.fields);
   if (!made.path.empty()) {
     FoundImage on_disk = made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
@@ -177,7 +177,7 @@ FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& 
     return on_disk;
   }
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
-  if (keeps && made.step != 0) keep_step(match.file, made.step);
+  if (request.is_kept && made.step != 0) keep_step(match.file, made.step);
   FoundImage found{{}, {}, made.step};
   if (!made.grows) found.image = known_image(match.file, made.step);
   if (found.image) return found;
@@ -224,8 +224,10 @@ OpenedFile ImageSession::open_file(const runtime::OpenFile& request) {
   return {std::move(answer.descriptors.front()), opened.names};
 }
 
-void ImageSession::remove_file(const runtime::Open& request) {
-  (void)ask(MessageType::remove_file, runtime::encode(request), MessageType::done);
+void ImageSession::remove_file(const runtime::OpenFile& name) {
+  runtime::Open removal{name.key, {}, name.path, runtime::Purpose::remove};
+  removal.wants = runtime::Open::Form::bytes;
+  (void)ask(MessageType::open, runtime::encode(removal), MessageType::done);
 }
 
 void ImageSession::name_file(const runtime::NameFile& request) {

@@ -103,7 +103,7 @@ class ImageSession {
   /// A line for the event log, once in the run.
   void complain(const std::string& text);
   /// Throws Error(NC_ENOENT) where this run has none.
-  void remove_file(const runtime::Open& request);
+  void remove_file(const runtime::OpenFile& name);
   /// The same; NC_EEXIST where the new name is to be new, and is not.
   void name_file(const runtime::NameFile& request);
   /// Returns when the file, which this process has closed, has its bytes on the disk.

@@ -94,7 +94,7 @@ int give_name(const runtime::NameFile& request) noexcept {
 }
 
 int remove_named_file(const runtime::OpenFile& name) noexcept {
-  return try_to([&] { process_session().remove_file({name.key, {}, name.path, runtime::Purpose::remove}); });
+  return try_to([&] { process_session().remove_file(name); });
 }
 
 int list_below(int directory, const char* path, std::map<std::string, bool>& files) noexcept {

@@ -26,7 +26,7 @@ std::optional<FoundImage> RunView::find(const runtime::RuleMatch& match) {
     return std::nullopt;  // the run has ended
   }
   try {
-    runtime::NewestImage newest = look->newest_image({match.key, match.file});
+    runtime::NewestImage newest = look->newest_image(match.key, match.file);
     return FoundImage{std::move(newest.image), std::move(newest.path)};
   } catch (const Error& error) {
     if (error.status() == NC_ENOENT) return std::nullopt;

@@ -379,7 +379,7 @@ void delete_staged(const std::string& path, const runtime::ClientEnvironment& en
 std::optional<formats::Version> version_of_staged(const runtime::ClientEnvironment& environment,
                                                   const runtime::RuleMatch& match) {
   const runtime::Member alone{runtime::random_number() >> 1, 0, 1};
-  const auto described = process_session(environment)->inquire(match.open(alone, runtime::Purpose::describe));
+  const auto described = process_session(environment)->open(match.open(alone, runtime::Purpose::describe));
   if (described.version == 0) return std::nullopt;
   if (described.version == matcher::no_cdf_version) throw Error(NC_ENOTNC, not_cdf_text(match.file));
   return static_cast<formats::Version>(described.version);

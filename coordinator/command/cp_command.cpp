@@ -98,7 +98,7 @@ void copy(const RunRecord& run, const std::string& wanted, fs::path destination)
   runtime::Observer observer = runtime::observe(run.socket);
   const PublishedFile file = find_file(observer.list({}).files, wanted);
   if (fs::is_directory(destination)) destination /= fs::path(file.path).filename();
-  const runtime::NewestImage newest = observer.newest_image({file.key, file.path});
+  const runtime::NewestImage newest = observer.newest_image(file.key, file.path);
   if (newest.image) return copy_image(newest, destination);
   if (fs::exists(destination) && fs::equivalent(newest.path, destination))
     throw Error(NC_EINVAL, newest.path + " is the file itself");

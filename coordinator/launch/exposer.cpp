@@ -101,7 +101,7 @@ class Exposer {
 /// Shows a file as it is now, and tells when that cannot be done.
 void show_newest(Exposer& exposer, runtime::Observer& reader, const PublishedFile& file) {
   try {
-    const runtime::NewestImage image = reader.read_image({file.key, file.path});
+    const runtime::NewestImage image = reader.read_image(file.key, file.path);
     if (image.image) exposer.show(file, image);
   } catch (const Error& error) {
     if (!reader.is_alive()) throw;

@@ -25,18 +25,14 @@ void MatcherLine::tell_exit(const runtime::ComponentExited& exit) {
   send(MessageType::component_exited, runtime::encode(exit));
 }
 
-void MatcherLine::tell_job_begun(const runtime::JobNote& job) {
-  send(MessageType::job_begun, runtime::encode(job));
-}
-
-void MatcherLine::tell_job_ended(const runtime::JobNote& job) {
-  send(MessageType::job_ended, runtime::encode(job));
+void MatcherLine::tell_job(const runtime::JobNote& job) {
+  send(MessageType::job, runtime::encode(job));
 }
 
 void MatcherLine::watch(const runtime::WatchRequest& request, ViewReceiver receiver) {
   if (lost_) return;
   view_receivers_.push_back(std::move(receiver));
-  send(MessageType::watch_query, runtime::encode(request));
+  send(MessageType::watch, runtime::encode(request));
 }
 
 void MatcherLine::shut_down() {
@@ -90,18 +86,17 @@ void MatcherLine::dispatch(const runtime::ReceivedMessage& message) {
       return listener_.matcher_ready();
     case MessageType::status:
       return listener_.matcher_reported(runtime::decode<runtime::StatusReport>(message.fields));
-    case MessageType::component_may_start:
-      return listener_.component_may_start(
-          runtime::decode<runtime::ComponentMayStart>(message.fields).component);
     case MessageType::run_view:
       return take_view(runtime::decode<runtime::RunView>(message.fields));
     case MessageType::event:
       return listener_.matcher_told(runtime::decode<runtime::EventNotice>(message.fields));
     case MessageType::file_published:
       return listener_.file_published(runtime::decode<runtime::FilePublished>(message.fields));
-    case MessageType::component_settled:
-      return listener_.component_settled(
-          runtime::decode<runtime::ComponentSettled>(message.fields).component);
+    case MessageType::component_settled: {
+      const auto settled = runtime::decode<runtime::ComponentSettled>(message.fields);
+      return settled.starts_again ? listener_.component_may_start(settled.component)
+                                  : listener_.component_settled(settled.component);
+    }
     case MessageType::error: {
       const auto reply = runtime::decode<runtime::ErrorReply>(message.fields);
       throw Error(NC_EIO, reply.text);

@@ -24,7 +24,7 @@ class MatcherLine {
     /// After tell_exit() of a component that starts again.
     virtual void component_may_start(const std::string& name) = 0;
     virtual void matcher_told(const runtime::EventNotice& event) = 0;
-    /// tell_job_ended() answers it.
+    /// tell_job() answers it, when the job has ended.
     virtual void file_published(const runtime::FilePublished& file) = 0;
     /// After tell_exit(): all files that the component has published were told.
     virtual void component_settled(const std::string& name) = 0;
@@ -39,8 +39,7 @@ class MatcherLine {
 
   void send_hello(const runtime::CoordinatorHello& hello);
   void tell_exit(const runtime::ComponentExited& exit);
-  void tell_job_begun(const runtime::JobNote& job);
-  void tell_job_ended(const runtime::JobNote& job);
+  void tell_job(const runtime::JobNote& job);
   using ViewReceiver = std::function<void(runtime::RunView)>;
   /// Asks what the run does. `receiver` is called with the answer, unless the line is lost before.
   void watch(const runtime::WatchRequest& request, ViewReceiver receiver);

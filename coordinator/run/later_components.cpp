@@ -82,11 +82,12 @@ void LaterComponents::report(std::vector<ComponentStage>& stages) const {
 }
 
 void LaterComponents::job_begun(const ForEachComponent& component, const JobFile& file) {
-  listener_.job_begun({component.component().name, file.step});
+  listener_.job_changed({component.component().name, file.step});
 }
 
 void LaterComponents::job_ended(const ForEachComponent& component, const JobFile& file, bool is_done) {
-  listener_.job_ended({component.component().name, file.step, is_done});
+  using State = runtime::JobNote::State;
+  listener_.job_changed({component.component().name, file.step, is_done ? State::done : State::ended});
 }
 
 void LaterComponents::job_failed(const ForEachComponent& component) {

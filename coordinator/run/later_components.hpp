@@ -19,8 +19,7 @@ class LaterComponents : private ForEachComponent::Listener {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void job_begun(const runtime::JobNote& job) = 0;
-    virtual void job_ended(const runtime::JobNote& job) = 0;
+    virtual void job_changed(const runtime::JobNote& job) = 0;
     /// A job has failed for good.
     virtual void job_failed(const workflows::Component& component) = 0;
     /// The component has no other job.

@@ -121,12 +121,8 @@ void MatcherProcess::tell_exit(const runtime::ComponentExited& exit) {
   if (line_) line_->tell_exit(exit);
 }
 
-void MatcherProcess::tell_job_begun(const runtime::JobNote& job) {
-  if (line_) line_->tell_job_begun(job);
-}
-
-void MatcherProcess::tell_job_ended(const runtime::JobNote& job) {
-  if (line_) line_->tell_job_ended(job);
+void MatcherProcess::tell_job(const runtime::JobNote& job) {
+  if (line_) line_->tell_job(job);
 }
 
 void MatcherProcess::watch(const runtime::WatchRequest& request, MatcherLine::ViewReceiver receiver) {

@@ -44,8 +44,7 @@ class MatcherProcess {
   /// Sends over the connection; does nothing if there is no connection, or if it is lost.
   [[nodiscard]] bool is_line_lost() const noexcept { return line_ == nullptr || line_->is_lost(); }
   void tell_exit(const runtime::ComponentExited& exit);
-  void tell_job_begun(const runtime::JobNote& job);
-  void tell_job_ended(const runtime::JobNote& job);
+  void tell_job(const runtime::JobNote& job);
   void watch(const runtime::WatchRequest& request, MatcherLine::ViewReceiver receiver);
   void shut_down();
 

@@ -102,8 +102,7 @@ class Run final : private MatcherProcess::Listener,
   void component_ended(const ComponentProcesses::Member& member) override;
   void file_published(const runtime::FilePublished& file) override { later_.file_published(file); }
   void component_settled(const std::string& name) override { later_.component_settled(name); }
-  void job_begun(const runtime::JobNote& job) override { matcher_.tell_job_begun(job); }
-  void job_ended(const runtime::JobNote& job) override { matcher_.tell_job_ended(job); }
+  void job_changed(const runtime::JobNote& job) override { matcher_.tell_job(job); }
   void job_failed(const workflows::Component& component) override;
   void jobs_over(const workflows::Component& component, const ComponentOutcome& outcome) override;
   void component_due(const workflows::Component& component) override;

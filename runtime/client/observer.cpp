@@ -28,17 +28,19 @@ Observer::Observer(PacketSocket socket, const std::string& socket_path, const st
 }
 
 Listing Observer::list(ListRequest request) {
-  return list_parts(MessageType::list, std::move(request));
+  return list_parts(std::move(request));
 }
 
 Listing Observer::list_written(const std::string& directory) {
-  return list_parts(MessageType::list_written, {directory, false, {}, {}});
+  ListRequest request{directory};
+  request.is_written = true;
+  return list_parts(std::move(request));
 }
 
-Listing Observer::list_parts(MessageType type, ListRequest request) {
+Listing Observer::list_parts(ListRequest request) {
   Listing all;
   do {
-    auto part = decode<Listing>(exchange(type, encode(request), MessageType::listing).fields);
+    auto part = decode<Listing>(exchange(MessageType::list, encode(request), MessageType::listing).fields);
     std::ranges::move(part.files, std::back_inserter(all.files));
     all.gone += part.gone;
     request.after = std::move(part.last);
@@ -50,19 +52,20 @@ RunView Observer::watch(const WatchRequest& request) {
   return decode<RunView>(exchange(MessageType::watch, encode(request), MessageType::run_view).fields);
 }
 
-NewestImage Observer::newest_image(const NewestImageRequest& request) {
-  return image_in(exchange(MessageType::newest_image, encode(request), MessageType::image_made));
+NewestImage Observer::newest_image(const DatasetKey& key, const std::string& path) {
+  Open open{key, {random_number() >> 1, 0, 1}, path};
+  open.wants = Open::Form::bytes;
+  return image_in(exchange(MessageType::open, encode(open), MessageType::image_made));
 }
 
 void Observer::change_file(const ChangeFile& request) {
   (void)exchange(MessageType::change_file, encode(request), MessageType::done);
 }
 
-NewestImage Observer::read_image(const NewestImageRequest& request) {
+NewestImage Observer::read_image(const DatasetKey& key, const std::string& path) {
   const Member alone{random_number() >> 1, 0, 1, false};
-  const auto opened = decode<Opened>(
-      exchange(MessageType::open, encode(Open{request.key, alone, request.path}), MessageType::opened)
-          .fields);
+  const auto opened =
+      decode<Opened>(exchange(MessageType::open, encode(Open{key, alone, path}), MessageType::opened).fields);
   if (opened.step == 0) return {{}, 0, opened.path};
   const CloseRequest close{opened.step, {}};
   try {

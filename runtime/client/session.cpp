@@ -350,11 +350,6 @@ void Session::await_taken() {
                  MessageType::listing);
 }
 
-Described Session::inquire(const Open& request) {
-  keep_another_connection();
-  return decode<Described>(exchange(MessageType::open, encode(request), MessageType::described).fields);
-}
-
 Plans Session::get(const Get& request) {
   Plans plans;
   exchange(MessageType::get, encode(request), MessageType::plans, [&](const ReceivedMessage& answer) {

@@ -107,15 +107,15 @@ struct FileNames {
   std::vector<DatasetKey> keys;
   bool is_closed = false;  ///< for the last time: it is being published
 };
-/// The process of the connection has received the segment.
-struct SegmentMapped {
-  std::uint64_t connection = 0;
-  matcher::SegmentId segment = 0;
-};
+/// Processes have received segments.
 struct SegmentsMapped {
-  std::vector<SegmentMapped> notes;
+  struct One {
+    std::uint64_t connection = 0;
+    matcher::SegmentId segment = 0;
+  };
+  std::vector<One> notes;
 };
-/// → View, ViewRefused
+/// → View
 struct ViewQuery {
   /// the connection whose process has the step open; 0: the matcher itself, any step
   std::uint64_t connection = 0;
@@ -132,7 +132,7 @@ struct LeaseReader {
   std::uint32_t matcher = 0;
   std::uint64_t connection = 0;
 };
-/// Memory for data of other nodes → Lease, LeaseRefused
+/// Memory for data of other nodes → Lease
 struct LeaseQuery {
   std::uint32_t query = 0;
   matcher::StepId step = 0;
@@ -149,12 +149,8 @@ struct GetWaits {
   std::uint64_t connection = 0;
   std::uint32_t tag = 0;  ///< of the get
   matcher::StepId step = 0;
-  std::string text;  ///< matcher::GetWait::text
-};
-/// The get waits no longer.
-struct GetGoesOn {
-  std::uint64_t connection = 0;
-  std::uint32_t tag = 0;
+  std::string text;      ///< matcher::GetWait::text
+  bool is_over = false;  ///< it waits no longer
 };
 struct DrainAdvanced {
   matcher::StepId step = 0;
@@ -175,13 +171,11 @@ struct ImageDone {
   matcher::SegmentId file = 0;
   DrainReport report;
 };
-struct SpillMade {
+/// A segment on disk has been made, or destroyed (`is_gone`).
+struct SpillDone {
   matcher::SegmentId segment = 0;
-  std::string trouble;  ///< why it could not be made; empty on success
-};
-/// A segment on disk has been destroyed.
-struct SpillGone {
-  matcher::SegmentId segment = 0;
+  bool is_gone = false;
+  std::string trouble = {};  ///< why it could not be made; empty on success
 };
 /// The reason why the sender cannot do its part of the run.
 struct StartTrouble {
@@ -198,11 +192,11 @@ struct Pong {
   std::int64_t process = 0;  ///< process id of the matcher
 };
 
-using RegistryBody =
-    std::variant<ClientRequest, ConnectionEnded, SegmentMapped, ViewQuery, RoundDone, LeaseQuery, LeaseJoined,
-                 GetWaits, GetGoesOn, DrainAdvanced, DrainReady, Drained, ImageDone, SpillMade, SpillGone,
-                 StartTrouble, Looked, Pong, EventNotice, MatcherStatus, GroupCall, SegmentCalls,
-                 Publications, Closes, SegmentsMapped, FileNames, TakeSent>;
+using RegistryBody = std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery,
+                                  LeaseJoined, GetWaits, DrainAdvanced, DrainReady, Drained, ImageDone,
+                                  SpillDone, StartTrouble, Looked, Pong, EventNotice, MatcherStatus,
+                                  GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped, FileNames,
+                                   TakeSent>;
 
 // To a matcher.
 
@@ -217,8 +211,8 @@ struct ImageReady {
   std::uint64_t bytes = 0;
 };
 struct Done {};
-using Reply = std::variant<Created, Opened, Described, Granted, DiskFreed, Done, ErrorReply, ImageReady,
-                           Listing, RunView>;
+using Reply =
+    std::variant<Created, Opened, Granted, DiskFreed, Done, ErrorReply, ImageReady, Listing, RunView>;
 /// The answer to a ClientRequest. The matcher introduces the segment that the reply names.
 struct Answer {
   std::uint64_t connection = 0;
@@ -266,11 +260,11 @@ struct GrantSeries {
 };
 /// What a GrantSeries has. Images are made by messages of their own.
 using GrantOrder = std::variant<CreateSegment, ClearSegment, GrantSeries::Grant>;
-/// → SpillGone, if it is on disk
+/// → SpillDone, if it is on disk
 struct DestroySegment {
   matcher::SegmentId segment = 0;
 };
-/// A segment on disk → SpillMade
+/// A segment on disk → SpillDone
 struct SpillSegment {
   matcher::SegmentId segment = 0;
   std::uint64_t bytes = 0;
@@ -297,11 +291,8 @@ struct MarkGone {
 struct View {
   std::uint32_t query = 0;  ///< 0: sent without a query
   matcher::StepId step = 0;
-  std::optional<matcher::StepView> view;  ///< none: unchanged
-};
-struct ViewRefused {
-  std::uint32_t query = 0;
-  ErrorReply reason;
+  std::optional<matcher::StepView> view;   ///< none: unchanged
+  std::optional<ErrorReply> refusal = {};  ///< why there is none
 };
 struct StepErased {
   matcher::StepId step = 0;
@@ -314,10 +305,7 @@ struct Lease {
   std::uint32_t query = 0;
   matcher::SegmentId segment = 0;
   std::uint64_t bytes = 0;
-};
-struct LeaseRefused {
-  std::uint32_t query = 0;
-  ErrorReply reason;
+  std::optional<ErrorReply> refusal = {};  ///< why there is no segment
 };
 /// The step is complete, and its view came before → Drained. For one of several parts → DrainReady.
 struct BeginDrain {
@@ -374,8 +362,8 @@ struct BeginRound {
 
 using MatcherBody =
     std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, SpillSegment, CreateLogSegment,
-                 KeepLog, DropWarm, MarkGone, View, ViewRefused, StepErased, Lease, LeaseRefused, BeginDrain,
-                 DrainPart, FinishDrain, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
+                 KeepLog, DropWarm, MarkGone, View, StepErased, Lease, BeginDrain, DrainPart, FinishDrain,
+                 MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

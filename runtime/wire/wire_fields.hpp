@@ -28,7 +28,6 @@ SLUICE_FIELDS(matcher::StepPattern, m.whole, m.latest, m.base_record, m.first_wr
 
 // Messages from the registry to processes and to the coordinator.
 SLUICE_FIELDS(Created, m.step, m.control, m.publish_at)
-SLUICE_FIELDS(Described, m.version)
 SLUICE_FIELDS(Opened, m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges,
               m.publish_at, m.origin, m.path, m.is_continued, m.first_offsets, m.is_in_files, m.base,
               m.stream_number)
@@ -65,7 +64,7 @@ SLUICE_FIELDS(Hello, m.protocol, m.library_version, m.process_token, m.process_i
               m.is_child_of_component, m.is_for_file, m.rank)
 SLUICE_FIELDS(Member, m.group, m.rank, m.size, m.spans_nodes)
 SLUICE_FIELDS(Open, m.key, m.member, m.path, m.purpose, m.which, m.version, m.no_clobber, m.is_import,
-              m.goes_on, m.is_in_place, m.is_on_disk, m.continues)
+              m.goes_on, m.is_in_place, m.is_on_disk, m.continues, m.wants, m.is_kept)
 SLUICE_FIELDS(OpenOffered, m.page, m.step, m.open)
 SLUICE_FIELDS(LogPattern, m.requests, m.base_record, m.records_end, m.reaches_below_base, m.last_put)
 SLUICE_FIELDS(SegmentRequest, m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead, m.is_on_disk)
@@ -80,7 +79,7 @@ SLUICE_FIELDS(SyncRequest, m.step, m.point)
 SLUICE_FIELDS(Discard, m.step, m.end, m.reason, m.key)
 SLUICE_FIELDS(CloseRequest, m.step, m.counters, m.times, m.group)
 SLUICE_FIELDS(ImageRequest, m.step)
-SLUICE_FIELDS(ListRequest, m.directory, m.has_sizes, m.after, m.newer_than, m.component)
+SLUICE_FIELDS(ListRequest, m.directory, m.has_sizes, m.after, m.newer_than, m.component, m.is_written)
 SLUICE_FIELDS(WatchRequest, m.has_activities, m.after_activity, m.is_for_progress)
 SLUICE_FIELDS(ChangeFile, m.key, m.path, m.removes)
 SLUICE_FIELDS(OrdinaryFile, m.rule, m.path, m.is_written, m.modified_s, m.component)
@@ -104,7 +103,6 @@ SLUICE_FIELDS(Get, m.step, m.lists, m.accesses, m.is_by_writer)
 SLUICE_FIELDS(PlanUse, m.plan, m.shifts)
 SLUICE_FIELDS(Plans, m.ranges, m.plans, m.record_count, m.uses)
 SLUICE_FIELDS(ImageMade, m.bytes, m.path, m.step, m.grows)
-SLUICE_FIELDS(NewestImageRequest, m.key, m.path)
 SLUICE_FIELDS(OpenFile, m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files,
               m.is_in_place, m.is_adopted, m.is_renamed, m.is_by_mpi_io, m.is_shown_at_sync, m.save_in)
 SLUICE_FIELDS(FileOpened, m.is_ordinary, m.names)
@@ -126,10 +124,9 @@ SLUICE_FIELDS(CoordinatorHello, m.protocol, m.rules, m.components, m.memory_byte
               m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.prewarms_huge_pages_only,
               m.directory, m.job_readers, m.step_record)
 SLUICE_FIELDS(FilePublished, m.component, m.step, m.path, m.number)
-SLUICE_FIELDS(JobNote, m.component, m.step, m.is_done)
-SLUICE_FIELDS(ComponentSettled, m.component)
+SLUICE_FIELDS(JobNote, m.component, m.step, m.state)
+SLUICE_FIELDS(ComponentSettled, m.component, m.starts_again)
 SLUICE_FIELDS(ComponentExited, m.component, m.reason, m.starts_again)
-SLUICE_FIELDS(ComponentMayStart, m.component)
 SLUICE_FIELDS(DatasetStatus, m.rule, m.name, m.steps_published, m.steps_discarded, m.counters, m.bytes_staged,
               m.bytes_kept, m.bytes_spilled, m.steps_lost, m.files)
 SLUICE_FIELDS(KeptLogs, m.name, m.directory)

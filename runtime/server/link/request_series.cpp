@@ -85,21 +85,17 @@ bool join_several(RegistryBody& last, ClientRequest& next) {
   return true;
 }
 
-bool join_note(RegistryBody& last, const SegmentMapped& next) {
-  if (auto* const several = std::get_if<SegmentsMapped>(&last)) {
-    several->notes.push_back(next);
-    return true;
-  }
-  const auto* const one = std::get_if<SegmentMapped>(&last);
-  if (one == nullptr) return false;
-  last = SegmentsMapped{{*one, next}};
+bool join_notes(RegistryBody& last, const SegmentsMapped& next) {
+  auto* const several = std::get_if<SegmentsMapped>(&last);
+  if (several == nullptr) return false;
+  several->notes.insert(several->notes.end(), next.notes.begin(), next.notes.end());
   return true;
 }
 
 }  // namespace
 
 bool join(RegistryBody& last, RegistryBody& next) {
-  if (const auto* const note = std::get_if<SegmentMapped>(&next)) return join_note(last, *note);
+  if (const auto* const notes = std::get_if<SegmentsMapped>(&next)) return join_notes(last, *notes);
   auto* const request = std::get_if<ClientRequest>(&next);
   return request != nullptr &&
          (join_call(last, *request) || join_several<SegmentRequest, SegmentCalls>(last, *request) ||

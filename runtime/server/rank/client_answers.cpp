@@ -57,10 +57,6 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Created& cr
   parts_.clients.send(client, MessageType::created, tag, encode(created));
 }
 
-void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Described& described) {
-  parts_.clients.send(client, MessageType::described, tag, encode(described));
-}
-
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Granted& granted) {
   parts_.segments.grant(client, tag, granted.segment);
 }

@@ -27,7 +27,6 @@ class ClientAnswers {
   void deliver(Answer& answer);
   void deliver(Client& client, std::uint32_t tag, const Created& created);
   void deliver(Client& client, std::uint32_t tag, Opened& opened);
-  void deliver(Client& client, std::uint32_t tag, const Described& described);
   void deliver(Client& client, std::uint32_t tag, const Granted& granted);
   void deliver(Client& client, std::uint32_t tag, const DiskFreed& freed);
   void deliver(Client& client, std::uint32_t tag, const ImageReady& image);

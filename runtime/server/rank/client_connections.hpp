@@ -29,7 +29,7 @@ struct LocalProcess {
   std::uint32_t process_id = 0;  ///< of the operating system
   std::uint32_t connections = 0;
   std::map<matcher::StepId, std::uint32_t> open_steps = {};  ///< with the number of times
-  /// Steps whose images the process has had, and that it has open until it closes them (keep_image).
+  /// Steps whose images the process has had, and that it has open until it closes them (Open::is_kept).
   std::map<matcher::StepId, matcher::AccessCounters> kept_steps = {};
   /// The newest steps that it has opened by the C library, for the summary.
   std::set<matcher::StepId> counted_steps = {};
@@ -77,7 +77,7 @@ struct Client {
   struct ImageRead {
     matcher::StepId step = 0;  ///< 0: the registry has not answered
     bool is_counted = false;   ///< the process reads the step, and does not only look
-    bool is_kept = false;      ///< keep_image
+    bool is_kept = false;      ///< Open::is_kept
     bool has_image = false;    ///< the answer was an image
     bool grows = false;        ///< ImageMade::grows
     bool is_own = false;       ///< for open_file: the answer is file_opened
@@ -87,7 +87,7 @@ struct Client {
     matcher::AccessCounters counters = {};
   };
   std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
-  /// Tags of remove_file, for files that were being written here: they have been there, whatever the registry
+  /// Tags of removals, for files that were being written here: they have been there, whatever the registry
   /// knows of the name besides.
   std::unordered_set<std::uint32_t> removals_of_written;
   std::vector<CloseRequest> ended_reads;  ///< of which the registry is to hear

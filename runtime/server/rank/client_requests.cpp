@@ -9,7 +9,6 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/send_time.hpp"
-#include "sluice/runtime/session.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
 
@@ -41,23 +40,16 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.open(client, message.tag, decode<OpenFile>(message.fields));
     case MessageType::file_holders:
       return written_.note(client, decode<FileHolder>(message.fields));
-    case MessageType::remove_file:
-      return written_.remove(client, message.tag, decode<Open>(message.fields));
     case MessageType::name_file:
       return written_.name(client, message.tag, decode<NameFile>(message.fields));
     case MessageType::await_file:
       return written_.await(client, message.tag, decode<AwaitFile>(message.fields));
     case MessageType::sync_file:
       return written_.sync(client, message.tag, decode<SyncFile>(message.fields));
-    case MessageType::list_written:
-      return parts_.clients.send(client, MessageType::listing, message.tag,
-                                 encode(written_.list(decode<ListRequest>(message.fields))));
-    case MessageType::read_image:
-    case MessageType::keep_image:
-      return begin_read_image(client, message.tag, decode<Open>(message.fields),
-                              message.type == MessageType::keep_image);
-    case MessageType::newest_image:
-      return begin_newest_image(client, message.tag, decode<NewestImageRequest>(message.fields));
+    case MessageType::open:
+      return open(client, message.tag, decode<Open>(message.fields));
+    case MessageType::list:
+      return list(client, message.tag, decode<ListRequest>(message.fields));
     case MessageType::mail:
       return;
     case MessageType::open_offered:
@@ -141,24 +133,28 @@ void ClientRequests::note_writing(const RegistryRequest& request) {
   if (open != nullptr && open->writes()) written_.note_other_writer(open->path);
 }
 
-/// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it.
-void ClientRequests::begin_read_image(Client& client, std::uint32_t tag, Open request, bool is_kept) {
-  Client::ImageRead& read = client.image_reads[tag];
+void ClientRequests::open(Client& client, std::uint32_t tag, Open open) {
+  const bool wants_bytes = open.wants == Open::Form::bytes;
+  if (wants_bytes && open.purpose == Purpose::remove) return written_.remove(client, tag, open);
+  if (wants_bytes && open.purpose != Purpose::read)
+    throw Error(NC_EIO, "it wants bytes of a file, and does not read or remove it");
+  if (wants_bytes) begin_image(client, tag, open.is_kept);
+  take(client, tag, std::move(open));
+}
+
+/// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it. For
+/// who is attached, the step does not count as read.
+void ClientRequests::begin_image(Client& client, std::uint32_t tag, bool is_kept) {
+  Client::ImageRead& read = client.image_reads[tag] = {};
+  if (client.process->component == matcher::attached_name) return;
   read.is_counted = true;
   read.is_kept = is_kept;
   read.begin = std::chrono::steady_clock::now();
-  request.purpose = Purpose::read;
-  take(client, tag, std::move(request));
 }
 
-/// The same without a wait, and the step does not count as read.
-void ClientRequests::begin_newest_image(Client& client, std::uint32_t tag,
-                                        const NewestImageRequest& request) {
-  if (client.process->component != matcher::attached_name)
-    throw Error(NC_EIO, "it asks for a newest image, and is not attached");
-  client.image_reads[tag] = {};
-  const Member alone{random_number() >> 1, 0, 1, false};
-  parts_.base.tree.send_up(ClientRequest{client.id, tag, Open{request.key, alone, request.path}});
+void ClientRequests::list(Client& client, std::uint32_t tag, ListRequest request) {
+  if (!request.is_written) return take(client, tag, std::move(request));
+  parts_.clients.send(client, MessageType::listing, tag, encode(written_.list(request)));
 }
 
 /// The process may forget where the step's data is, so the matcher will tell it again.

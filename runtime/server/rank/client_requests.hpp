@@ -48,8 +48,9 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void take_batch(ClientId sender, Batch batch);
   void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
   void note_writing(const RegistryRequest& request);
-  void begin_read_image(Client& client, std::uint32_t tag, Open request, bool is_kept);
-  void begin_newest_image(Client& client, std::uint32_t tag, const NewestImageRequest& request);
+  void open(Client& client, std::uint32_t tag, Open open);
+  void begin_image(Client& client, std::uint32_t tag, bool is_kept);
+  void list(Client& client, std::uint32_t tag, ListRequest request);
   void note_close(Client& client, matcher::StepId step);
 
   // OfferClients

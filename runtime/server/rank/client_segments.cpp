@@ -35,7 +35,7 @@ void ClientSegments::grant(Client& client, std::uint32_t tag, matcher::SegmentId
 void ClientSegments::introduce(Client& client, matcher::SegmentId segment) {
   if (client.known_segments.contains(segment)) return;
   give(client, 0, segment);
-  base_.tree.send_up(SegmentMapped{client.id, segment});
+  base_.tree.send_up(SegmentsMapped{{{client.id, segment}}});
 }
 
 void ClientSegments::give(Client& client, std::uint32_t tag, matcher::SegmentId segment) {

@@ -71,24 +71,20 @@ void CoordinatorLine::handle(const ReceivedMessage& message) {
       });
       return start_round(DrainComponent{exit.component}, [this, exit] {
         if (service_) service_->component_exited(exit);
-        if (exit.starts_again) {
-          socket_.send(MessageType::component_may_start, 0, encode(ComponentMayStart{exit.component}));
-        } else {
-          socket_.send(MessageType::component_settled, 0, encode(ComponentSettled{exit.component}));
-        }
+        socket_.send(MessageType::component_settled, 0,
+                     encode(ComponentSettled{exit.component, exit.starts_again}));
       });
     }
-    case MessageType::job_begun:
-      return in_turn([this, job = decode<JobNote>(message.fields)] {
-        if (service_) service_->job_begun(job);
-      });
-    case MessageType::job_ended: {
+    case MessageType::job: {
       const auto job = decode<JobNote>(message.fields);
-      return start_round(TakeSent{job.component, {}}, [this, job] {
-        if (service_) service_->job_ended(job);
-      });
+      const auto tell = [this, job] {
+        if (service_) service_->take(job);
+      };
+      // The last messages of its processes come first.
+      return job.state == JobNote::State::begun ? in_turn(tell)
+                                                : start_round(TakeSent{job.component, {}}, tell);
     }
-    case MessageType::watch_query:
+    case MessageType::watch:
       return tell_view(decode<WatchRequest>(message.fields), message.tag);
     case MessageType::shutdown:
       return shut_down([this, tag = message.tag] {

@@ -52,7 +52,7 @@ void DeferredGets::retry(matcher::StepId step) {
 void DeferredGets::release(WaitingGet& waiting) {
   if (!std::exchange(waiting.is_held, false)) return;
   retry_pause_ = least_pause;
-  base_.tree.send_up(GetGoesOn{waiting.client, waiting.tag});
+  base_.tree.send_up(GetWaits{waiting.client, waiting.tag, 0, {}, true});
 }
 
 void DeferredGets::forget(ClientId client, std::uint32_t tag) {

@@ -30,7 +30,6 @@ class Gets final : public GetContinuation {
   /// Uses a new view if the step still grows.
   void continue_get(WaitingGet waiting) override;
   void take(View& answer);
-  void take(const ViewRefused& refusal) { parts_.views.settle(refusal); }
   void take(const StepErased& erased);
 
  private:

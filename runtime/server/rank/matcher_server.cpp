@@ -125,7 +125,7 @@ void MatcherServer::Server::tell(EventNotice notice) {
 }
 
 void MatcherServer::Server::tell_made(matcher::SegmentId segment, const std::string& trouble) {
-  tree_.send_up(SpillMade{segment, trouble});
+  tree_.send_up(SpillDone{segment, false, trouble});
   inbox_.take_held();  // the segment may have been released meanwhile
 }
 

@@ -50,7 +50,9 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
   SegmentStore store_{
       disk_worker_,
       {[this](matcher::SegmentId segment, const std::string& trouble) { tell_made(segment, trouble); },
-       [this](matcher::SegmentId segment) { tree_.send_up(SpillGone{segment}); }}};
+       [this](matcher::SegmentId segment) {
+         tree_.send_up(SpillDone{segment, true});
+       }}};
   NeighbourSegments neighbours_;
   RelayTree tree_;
   MatcherBase base_;

@@ -31,7 +31,6 @@ struct Dispatch {
     to.clients.hang_up(hang_up.connection, std::move(hang_up.reason));
   }
   void operator()(View& view) const { to.gets.take(view); }
-  void operator()(const ViewRefused& refusal) const { to.gets.take(refusal); }
   void operator()(const StepErased& erased) const {
     to.gets.take(erased);
     to.written.forget(erased.step);
@@ -39,9 +38,6 @@ struct Dispatch {
   void operator()(const FileOutdated& outdated) const { to.written.note_outdated(outdated.step); }
   void operator()(const Lease& lease) const {
     if (to.shared != nullptr) to.shared->take(lease);
-  }
-  void operator()(const LeaseRefused& refusal) const {
-    if (to.shared != nullptr) to.shared->take(refusal);
   }
   void operator()(BeginDrain& begin) const { to.drains.take(begin); }
   void operator()(DrainPart& part) const { to.drains.take(part); }

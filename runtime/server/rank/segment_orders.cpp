@@ -49,7 +49,7 @@ void SegmentOrders::take(const DestroySegment& order) {
   const bool is_own = base_.nodes.rank_of(matcher::owner_of(segment)) == base_.rank();
   if (!is_over || !is_own || !matcher::is_spilled(segment)) return;
   // The segment could not be made, so there is nothing to return.
-  boost::asio::post(base_.loop, [this, segment] { base_.tree.send_up(SpillGone{segment}); });
+  boost::asio::post(base_.loop, [this, segment] { base_.tree.send_up(SpillDone{segment, true}); });
 }
 
 void SegmentOrders::start(const StartServing& start) {

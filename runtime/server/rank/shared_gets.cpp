@@ -276,6 +276,7 @@ void SharedGets::lease(const LeaseRequest& request, LeaseReceiver receiver) {
 void SharedGets::take(const Lease& lease) {
   const auto waiting = waiting_leases_.extract(lease.query);
   if (waiting.empty()) return;
+  if (lease.refusal) return waiting.mapped()({lease.refusal->status, lease.refusal->text}, {});
   Outcome outcome;
   try {
     if (parts_.base.store.writable(lease.segment).size() < lease.bytes)
@@ -284,11 +285,6 @@ void SharedGets::take(const Lease& lease) {
     outcome = {error.status(), error.what()};
   }
   waiting.mapped()(outcome, {lease.segment, lease.bytes});
-}
-
-void SharedGets::take(const LeaseRefused& refusal) {
-  const auto waiting = waiting_leases_.extract(refusal.query);
-  if (!waiting.empty()) waiting.mapped()({refusal.reason.status, refusal.reason.text}, {});
 }
 
 std::vector<matcher::LogRange> SharedGets::landed_for(matcher::ProcessId process,

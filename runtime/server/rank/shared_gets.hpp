@@ -40,7 +40,6 @@ class SharedGets final : private FetchHost {
   void forget(matcher::StepId step);
 
   void take(const Lease& lease);
-  void take(const LeaseRefused& refusal);
   /// Whether data may still arrive in the segment. Until then the segment keeps its use.
   [[nodiscard]] bool is_receiving_into(matcher::SegmentId segment) const {
     return moving_.is_receiving_into(segment);

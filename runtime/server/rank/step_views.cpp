@@ -27,14 +27,10 @@ CachedStep* StepViews::store(View& answer) {
 void StepViews::settle(const View& answer) {
   const auto waiting = waiting_.extract(answer.query);
   if (waiting.empty()) return;
+  if (answer.refusal) return waiting.mapped()({answer.refusal->status, answer.refusal->text}, nullptr);
   const CachedStep* const known = steps_.find(answer.step);
   if (known != nullptr) return waiting.mapped()({}, known->view);
   waiting.mapped()({NC_EBADID, "step " + std::to_string(answer.step) + " has ended"}, nullptr);
-}
-
-void StepViews::settle(const ViewRefused& refusal) {
-  const auto waiting = waiting_.extract(refusal.query);
-  if (!waiting.empty()) waiting.mapped()({refusal.reason.status, refusal.reason.text}, nullptr);
 }
 
 }  // namespace sluice::runtime

@@ -24,7 +24,6 @@ class StepViews {
   CachedStep* store(View& answer);
   /// Calls the receiver of the answer.
   void settle(const View& answer);
-  void settle(const ViewRefused& refusal);
   void forget(matcher::StepId step) { steps_.forget(step); }
 
  private:

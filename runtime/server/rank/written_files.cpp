@@ -357,14 +357,13 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
 
 /// The registry always hears of it, because it also knows what the component has written by PnetCDF, or on
 /// another node. A file that is being written with O_TRUNC has replaced that.
-void WrittenFiles::remove(Client& client, std::uint32_t tag, Open request) {
+void WrittenFiles::remove(Client& client, std::uint32_t tag, const Open& request) {
   if (const auto known = places_.find(request.path); known != places_.end()) {
     if (known->second.file != 0) client.removals_of_written.insert(tag);
     take_name(request.path, "it was removed");
     tidy(request.path);
   }
-  request.purpose = Purpose::remove;
-  base_.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
+  base_.tree.send_up(ClientRequest{client.id, tag, request});
 }
 
 /// On disk a file is there from its open on.

@@ -33,7 +33,7 @@ class WrittenFiles {
   void open(Client& client, std::uint32_t tag, const OpenFile& request);
   void note(const Client& client, const FileHolder& note) { writers_.note(client.process->process_id, note); }
   /// Answers by `done`; NC_ENOENT where there is no such file here.
-  void remove(Client& client, std::uint32_t tag, Open request);
+  void remove(Client& client, std::uint32_t tag, const Open& request);
   /// Gives a file another name, or one more. Answers by `done`, or by an error: NC_ENOENT, NC_EEXIST.
   void name(Client& client, std::uint32_t tag, const NameFile& request);
   /// Answers by `done` when the file's bytes are where its names are, or somebody can still write.

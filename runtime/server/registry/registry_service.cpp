@@ -87,8 +87,16 @@ void RegistryService::restore_steps() {
   tell_news();
 }
 
-void RegistryService::job_ended(const JobNote& job) {
-  job.is_done ? registry_.job_done(job.component, job.step) : registry_.job_ended(job.component, job.step);
+void RegistryService::take(const JobNote& job) {
+  switch (job.state) {
+    case JobNote::State::begun:
+      return registry_.job_begun(job.component, job.step);
+    case JobNote::State::done:
+      registry_.job_done(job.component, job.step);
+      break;
+    case JobNote::State::ended:
+      registry_.job_ended(job.component, job.step);
+  }
   tell_news();
 }
 
@@ -213,9 +221,11 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
   serve_series([&] { registry_.in_series(serve_all); });
 }
 
-void RegistryService::take(std::uint32_t from, const SegmentMapped& note) {
-  if (const Connection* const found = connections_.find({from, note.connection}))
-    registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->process);
+void RegistryService::take(std::uint32_t from, const SegmentsMapped& several) {
+  for (const SegmentsMapped::One& note : several.notes) {
+    if (const Connection* const found = connections_.find({from, note.connection}))
+      registry_.pool(matcher::node_of(note.segment)).note_mapped(note.segment, found->process);
+  }
 }
 
 void RegistryService::take(std::uint32_t from, const RoundDone& done) {
@@ -383,18 +393,15 @@ void RegistryService::end_connection(const ConnectionId& id) {
 }
 
 void RegistryService::take(std::uint32_t from, const GetWaits& note) {
+  const Ticket ticket{note.connection, note.tag, from};
+  if (note.is_over) return registry_.end_get_wait(ticket);
   const Connection* const found = connections_.find({from, note.connection});
   if (found == nullptr) return;
-  const Ticket ticket{note.connection, note.tag, from};
   try {
     registry_.wait_for_puts(ticket, found->process, note.step, note.text);
   } catch (const Error& error) {
     refused(ticket, error.status(), error.what());
   }
-}
-
-void RegistryService::take(std::uint32_t from, const GetGoesOn& note) {
-  registry_.end_get_wait({note.connection, note.tag, from});
 }
 
 // Views
@@ -403,7 +410,7 @@ void RegistryService::take(std::uint32_t from, const ViewQuery& query) {
   try {
     informed_.tell(from, query.query, step_of_query(from, query));
   } catch (const Error& error) {
-    outlet_.send_to(from, ViewRefused{query.query, {error.status(), error.what()}});
+    outlet_.send_to(from, View{query.query, query.step, {}, ErrorReply{error.status(), error.what()}});
   }
 }
 
@@ -646,7 +653,9 @@ void RegistryService::opened_file(const Ticket& ticket, const std::string& path)
 }
 
 void RegistryService::described(const Ticket& ticket, std::uint8_t version) {
-  answer(ticket, Described{version});
+  Opened reply;
+  reply.version = version;
+  answer(ticket, std::move(reply));
 }
 
 void RegistryService::granted(const Ticket& ticket, const matcher::SegmentLease& segment) {
@@ -662,7 +671,7 @@ void RegistryService::leased(const Ticket& ticket, const matcher::SegmentLease& 
 }
 
 void RegistryService::lease_refused(const Ticket& ticket, int status, const std::string& text) {
-  outlet_.send_to(ticket.matcher, LeaseRefused{ticket.tag, {status, text}});
+  outlet_.send_to(ticket.matcher, Lease{ticket.tag, 0, 0, ErrorReply{status, text}});
 }
 
 void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& step,

@@ -39,9 +39,8 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void component_ends(const std::string& component);
   /// All processes of the component have ended, and their last messages have been handled.
   void component_exited(const ComponentExited& exit);
-  void job_begun(const JobNote& job) { registry_.job_begun(job.component, job.step); }
-  /// The last messages of the job's processes have been handled.
-  void job_ended(const JobNote& job);
+  /// Of a job that has ended: the last messages of its processes have been handled.
+  void take(const JobNote& job);
   /// The coordinator knows that the run is ready: publishes the steps of the former run.
   void restore_steps();
   /// Reports waits that look hopeless. Call it before view().
@@ -68,26 +67,21 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, const FileNames& note) {
     registry_.note_file({from, note.connection}, note.keys, note.is_closed);
   }
-  void take(std::uint32_t from, const SegmentMapped& note);
-  void take(std::uint32_t from, const SegmentsMapped& several) {
-    for (const SegmentMapped& note : several.notes) take(from, note);
-  }
+  void take(std::uint32_t from, const SegmentsMapped& several);
   void take(std::uint32_t from, const ViewQuery& query);
   void take(std::uint32_t from, const RoundDone& done);
   void take(std::uint32_t from, const LeaseQuery& query);
   void take(std::uint32_t from, const LeaseJoined& note);
   void take(std::uint32_t from, const GetWaits& note);
-  void take(std::uint32_t from, const GetGoesOn& note);
   void take(std::uint32_t from, const DrainAdvanced& note) { drains_.take(from, note); }
   void take(std::uint32_t from, DrainReady& ready) { drains_.take(from, ready); }
   void take(std::uint32_t from, const Drained& drained) { drains_.take(from, drained); }
   void take(std::uint32_t /*from*/, const ImageDone& done) {
     registry_.image_made(done.step, done.file, {done.report.status, done.report.text, done.report.bytes});
   }
-  void take(std::uint32_t /*from*/, const SpillMade& made) {
-    registry_.spill_made(made.segment, made.trouble);
+  void take(std::uint32_t /*from*/, const SpillDone& done) {
+    done.is_gone ? registry_.spill_gone(done.segment) : registry_.spill_made(done.segment, done.trouble);
   }
-  void take(std::uint32_t /*from*/, const SpillGone& gone) { registry_.spill_gone(gone.segment); }
   void take(std::uint32_t /*from*/, StartTrouble& trouble) { start_trouble_ = std::move(trouble.text); }
   void take(std::uint32_t /*from*/, const Looked& looked) {
     registry_.looked(looked.number, looked.is_nobody_able);

@@ -36,7 +36,7 @@ class CoordinatorOfMatcher {
   /// What the run does, as the coordinator asks for its progress.
   RunView view() {
     return decode<RunView>(
-        ask(MessageType::watch_query, encode(WatchRequest{false, 0, true}), MessageType::run_view).fields);
+        ask(MessageType::watch, encode(WatchRequest{false, 0, true}), MessageType::run_view).fields);
   }
   std::unique_ptr<Session> session(const std::string& component) const {
     return std::make_unique<Session>(ClientEnvironment{path, component, {}});

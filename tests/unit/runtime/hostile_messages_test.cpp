@@ -115,6 +115,11 @@ class HostileClient {
     MessageType type;
     std::vector<std::byte> fields;
   };
+  Open bytes(Open open) {
+    open.wants = Open::Form::bytes;
+    open.is_kept = below(2) == 0;
+    return open;
+  }
   Open::Which which() { return static_cast<Open::Which>(below(3) == 0 ? below(5) : 0); }
   Part message_of_steps() {
     switch (below(12)) {
@@ -152,8 +157,8 @@ class HostileClient {
       case 3:
         return {MessageType::file_holders, spoilt(FileHolder{below(2) == 0, {identity()}, below(8) == 0})};
       case 4:
-        return {MessageType::remove_file,
-                spoilt(Open{key(), {}, directory_ + "/" + one_of(words_.names), Purpose::remove})};
+        return {MessageType::open,
+                spoilt(bytes({key(), {}, directory_ + "/" + one_of(words_.names), Purpose::remove}))};
       case 5:
         return {MessageType::name_file,
                 spoilt(NameFile{static_cast<NameFile::How>(below(4)), file(), file(), below(4) == 0})};
@@ -162,13 +167,13 @@ class HostileClient {
       case 7:
         return {MessageType::change_file, spoilt(ChangeFile{key(), directory_ + "/x", below(2) == 0})};
       case 8:
-        return {MessageType::list_written, spoilt(ListRequest{directory_, true})};
+        return {MessageType::list, spoilt(ListRequest{directory_, true, {}, {}, {}, true})};
       case 9:
-        return {below(2) == 0 ? MessageType::read_image : MessageType::keep_image,
-                spoilt(Open{key(), member()})};
+        return {MessageType::open, spoilt(bytes({key(), member()}))};
       default:
-        if (!is_attached_) return {MessageType::list_written, spoilt(ListRequest{directory_, false})};
-        return {MessageType::newest_image, spoilt(NewestImageRequest{key(), directory_ + "/x"})};
+        if (!is_attached_)
+          return {MessageType::list, spoilt(ListRequest{directory_, false, {}, {}, {}, true})};
+        return {MessageType::open, spoilt(bytes({key(), member(), directory_ + "/x"}))};
     }
   }
   Part other_message() {

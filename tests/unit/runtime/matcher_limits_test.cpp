@@ -68,7 +68,7 @@ std::vector<std::byte> large_header() {
 /// The processes that have a file open.
 std::uint32_t users_of(LiveMatcher& matcher, const std::string& name) {
   matcher.settle();
-  const auto answer = matcher.ask(MessageType::watch_query, encode(WatchRequest{}), MessageType::run_view);
+  const auto answer = matcher.ask(MessageType::watch, encode(WatchRequest{}), MessageType::run_view);
   std::uint32_t users = 0;
   for (const auto& file : decode<RunView>(answer.fields).files) {
     for (const auto& user : file.users)

@@ -164,7 +164,9 @@ TEST_SUITE("matcher: killed clients") {
     write_by_c_library(matcher, "a.nc");
     const auto begin_to_read = [&](std::uint64_t process) {
       PacketSocket reader = matcher.connection("analysis", process);
-      reader.send({MessageType::read_image, 2, encode(Open{{0, "a.nc"}, alone()})});
+      Open open{{0, "a.nc"}, alone()};
+      open.wants = Open::Form::bytes;
+      reader.send({MessageType::open, 2, encode(open)});
       return reader;
     };
     REQUIRE(begin_to_read(1).receive()->type == MessageType::image_made);

@@ -88,10 +88,9 @@ std::vector<Seen> seen_in(const RegistryBody& body) {
   }
   if (const auto* const made = std::get_if<Several<PublishRequest>>(&body)) several(made->requests);
   if (const auto* const made = std::get_if<Several<CloseRequest>>(&body)) several(made->requests);
-  if (const auto* const note = std::get_if<SegmentMapped>(&body))
-    seen.push_back({"mapped", note->connection, note->segment});
   if (const auto* const notes = std::get_if<SegmentsMapped>(&body)) {
-    for (const SegmentMapped& note : notes->notes) seen.push_back({"mapped", note.connection, note.segment});
+    for (const SegmentsMapped::One& note : notes->notes)
+      seen.push_back({"mapped", note.connection, note.segment});
   }
   if (const auto* const end = std::get_if<ConnectionEnded>(&body)) seen.push_back({"end", end->connection});
   return seen;
@@ -133,7 +132,7 @@ TEST_SUITE("series of requests") {
     CHECK(joined({close(2, 7), close(1, 7), close(1, 8)}) == 2);
     CHECK(joined({publish(1, 7), close(2, 7)}) == 2);
     CHECK(joined({segment(1, 1), segment(1, 2), segment(2, 1)}) == 1);
-    CHECK(joined({SegmentMapped{1, 4}, SegmentMapped{2, 5}, SegmentMapped{1, 6}}) == 1);
+    CHECK(joined({SegmentsMapped{{{1, 4}}}, SegmentsMapped{{{2, 5}}}, SegmentsMapped{{{1, 6}}}}) == 1);
     CHECK(joined({segment(1, 1), ConnectionEnded{1}, segment(2, 1)}) == 3);
   }
 
@@ -248,7 +247,7 @@ TEST_SUITE("series of requests") {
         case 8:
           return close(connection, 1 + below(2));
         case 9:
-          return SegmentMapped{connection, below(1000)};
+          return SegmentsMapped{{{connection, below(1000)}}};
         default:
           return segment(connection, below(1000), 4096 * (1 + below(3)));
       }

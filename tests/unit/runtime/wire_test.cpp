@@ -105,7 +105,7 @@ void for_every_message_to_registry(Use use) {
       {{{9, SegmentUse::table, 10, 20}, {{7, 8}, {8, 8}}}, {{9, SegmentUse::data, 30}, {{7, 9}}}}});
   send(Closes{{{7, 8, {9, {}}}, {8, 8, {9, some_counters()}}}});
   send(ConnectionEnded{7});
-  send(SegmentMapped{7, 10});
+  send(SegmentsMapped{{{7, 10}}});
   send(FileNames{7, {{1, "a.nc"}, {1, "b.nc"}}, true});
   send(TakeSent{{}, "/d/a.nc", {1, "a.nc"}, 2, {1, "b.nc"}, "/d/b.nc"});
   send(ViewQuery{7, 2, 9});
@@ -114,13 +114,13 @@ void for_every_message_to_registry(Use use) {
   send(LeaseQuery{2, 9, 4096, 8192, LeaseReader{1, 7}});
   send(LeaseJoined{9, {1, 7}});
   send(GetWaits{7, 8, 9, "'f.nc' (variable h)"});
-  send(GetGoesOn{7, 8});
+  send(GetWaits{7, 8, 0, {}, true});
   send(DrainAdvanced{9, {100, 200}});
   send(DrainReady{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
   send(Drained{9, {-68, "what, where, what to do", 100, ""}});
   send(ImageDone{9, 10, {-68, "what, where, what to do", 100, ""}});
-  send(SpillMade{10, "the disk is full"});
-  send(SpillGone{10});
+  send(SpillDone{10, false, "the disk is full"});
+  send(SpillDone{10, true});
   send(StartTrouble{"what"});
   send(Looked{5, true});
   send(EventNotice{"a line", true});
@@ -146,7 +146,6 @@ void for_every_message_to_matcher(Use use) {
   const auto send = [&](MatcherBody body) { use(MessageToMatcher{3, std::move(body)}); };
   send(Answer{7, 8, Created{9, 10}});
   send(Answer{7, 8, Opened{9, 10, 2, 365, bytes_of({1, 2, 3})}});
-  send(Answer{7, 8, Described{5}});
   send(Answer{7, 8, Granted{10}});
   send(Answer{7, 8, DiskFreed{4}});
   send(Answer{7, 8, Done{}});
@@ -164,11 +163,11 @@ void for_every_message_to_matcher(Use use) {
   send(MarkGone{10, 2});
   send(View{2, 9, some_view()});
   send(View{2, 9, {}});
-  send(ViewRefused{2, {-33, "no such step"}});
+  send(View{2, 9, {}, ErrorReply{-33, "no such step"}});
   send(StepErased{9});
   send(FileOutdated{9});
   send(Lease{2, 10, 4096});
-  send(LeaseRefused{2, {-33, "no such step"}});
+  send(Lease{2, 0, 0, ErrorReply{-33, "no such step"}});
   send(BeginDrain{9, {"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
   send(DrainPart{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
   send(FinishDrain{9, true});
@@ -230,8 +229,20 @@ void for_every_message(Use use) {
   use(Discard{9, StepEnd::untouched});
   use(Discard{0, StepEnd::lost, "it was killed", {3, "/x/a.nc"}});
   use(Discard{9, StepEnd::aborted, "it was removed"});
-  use(Open{key, member, {}, Purpose::describe, Open::Which::last, 1, false, false, false, false, true, 9});
-  use(Described{5});
+  use(Open{key,
+           member,
+           {},
+           Purpose::read,
+           Open::Which::last,
+           1,
+           false,
+           false,
+           false,
+           false,
+           true,
+           9,
+           Open::Form::bytes,
+           true});
   use(DiskRequest{9, 4096, 3, "no space left"});
   use(DiskFreed{4});
   use(SegmentRequest{9, SegmentUse::table, 4096});
@@ -272,8 +283,7 @@ void for_every_message(Use use) {
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});
   use(ImageMade{4096, "/data/a.nc"});
-  use(NewestImageRequest{key, "/out/f.nc"});
-  use(ListRequest{"/out", true, key, 3, "model"});
+  use(ListRequest{"/out", true, key, 3, "model", true});
   use(some_listing());
   use(WatchRequest{true, 7, true});
   use(some_run_view());
@@ -282,10 +292,9 @@ void for_every_message(Use use) {
   use(DropSegments{{1, 2, 3}});
   use(some_coordinator_hello());
   use(ComponentExited{"model", "exited with status 1", true});
-  use(ComponentMayStart{"model"});
   use(FilePublished{"picture", 7, "/run/wave_1.nc", 3});
-  use(JobNote{"picture", 7});
-  use(ComponentSettled{"model"});
+  use(JobNote{"picture", 7, JobNote::State::done});
+  use(ComponentSettled{"model", true});
   use(some_report());
   use(EventNotice{"a line", true});
   use(OrdinaryFile{1, "/place/a.nc", true, 6});
@@ -320,9 +329,10 @@ TEST_CASE("the bytes of a message are as the protocol says") {
   Open open{{1, "f"}, {2, 3, 4, true}, "/f", Purpose::write, Open::Which::last, 5, true, true};
   open.is_on_disk = true;
   open.continues = 9;
+  open.wants = Open::Form::bytes;
   CHECK(encode(open) ==
-        bytes_of({1, 0, 0, 0, 1, 0, 0,   0,   'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0,
-                  0, 1, 2, 0, 0, 0, '/', 'f', 1,   3, 5, 1, 1, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0}));
+        bytes_of({1, 0, 0, 0, 1, 0,   0,   0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0,
+                  1, 2, 0, 0, 0, '/', 'f', 1, 3,   5, 1, 1, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));

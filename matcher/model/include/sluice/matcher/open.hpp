@@ -24,6 +24,10 @@ struct Open {
              ///< A step that the caller has closed is waited for
     last,    ///< the same, and first what is being written in memory or logs becomes a step
   };
+  enum class Form : std::uint8_t {
+    logs,   ///< of puts
+    bytes,  ///< of the file that the step stands for, as the C library has it
+  };
   DatasetKey key = {};
   Member member = {};
   std::string path = {};  ///< absolute path of the file that the dataset stands for
@@ -41,6 +45,10 @@ struct Open {
   /// write: the step whose logs these processes have written last, each with its present rank, and can
   /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
   std::uint64_t continues = 0;
+  /// bytes: of a read, an image in one exchange; the step is open until the answer. Of a removal, also of
+  /// what is being written at the matcher.
+  Form wants = Form::logs;
+  bool is_kept = false;  ///< a read of bytes: the step is open until the process closes it
   bool operator==(const Open&) const = default;
 
   [[nodiscard]] bool writes() const noexcept {

@@ -26,6 +26,7 @@ struct ListRequest {
   /// when there are some.
   std::optional<std::uint64_t> newer_than = {};
   std::string component = {};  ///< of the process that asks: it also finds what this component is writing
+  bool is_written = false;     ///< instead, what processes of the matcher write or have written, by path
 };
 
 /// The newest step of a file.

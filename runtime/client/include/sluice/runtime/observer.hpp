@@ -33,9 +33,9 @@ class Observer {
   /// What the run does now. Throws Error.
   [[nodiscard]] RunView watch(const WatchRequest& request);
   /// The newest published step as a file. Throws Error: NC_ENOENT when there is none now.
-  [[nodiscard]] NewestImage newest_image(const NewestImageRequest& request);
+  [[nodiscard]] NewestImage newest_image(const DatasetKey& key, const std::string& path);
   /// The same, for a reader of its rule: the step counts as read. Waits for a step if none was published.
-  [[nodiscard]] NewestImage read_image(const NewestImageRequest& request);
+  [[nodiscard]] NewestImage read_image(const DatasetKey& key, const std::string& path);
   /// The observer is about to change or remove the file. Throws Error: NC_EPERM where the run has it,
   /// NC_ENOENT where the disk has it.
   void change_file(const ChangeFile& request);
@@ -44,7 +44,7 @@ class Observer {
   [[nodiscard]] bool is_alive() const noexcept { return socket_.is_alive(); }
 
  private:
-  [[nodiscard]] Listing list_parts(MessageType type, ListRequest request);
+  [[nodiscard]] Listing list_parts(ListRequest request);
   [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
                                          MessageType expected);
 

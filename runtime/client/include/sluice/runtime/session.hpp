@@ -48,9 +48,8 @@ class Session : public SegmentSource {
 
   /// Sends a request and sleeps until its answer comes, however long that takes.
   [[nodiscard]] Created create(const Open& request);
-  /// For reading or writing.
+  /// To read, to write or to describe.
   [[nodiscard]] Opened open(const Open& request);
-  [[nodiscard]] Described inquire(const Open& request);
   [[nodiscard]] Plans get(const Get& request);
   /// The file that the step stands for; this process has the step open for reading. `bytes`: its size.
   struct Image {
@@ -73,7 +72,7 @@ class Session : public SegmentSource {
   [[nodiscard]] DiskFreed await_disk(const DiskRequest& request);
 
   /// An exchange of libsluice_files about a file that this process writes or changes by the C library:
-  /// open_file, remove_file, change_file, file_holders. The last has no answer.
+  /// open_file, a removal, change_file, file_holders. The last has no answer.
   [[nodiscard]] ReceivedMessage ask_about_file(MessageType type, std::vector<std::byte> fields);
 
   /// Has no answer.

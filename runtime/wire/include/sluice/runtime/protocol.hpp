@@ -126,14 +126,9 @@ struct OffersNotice {
   std::uint64_t written = 0;
 };
 
-struct Described {
-  /// CDF version of the file that it stands for; 0: see the file on disk; matcher::no_cdf_version: a file of
-  /// another format
-  std::uint8_t version = 1;
-};
-
-/// The answer to an open for reading or writing. For writing `control` is set, `step` is the new step, and
-/// `pattern` has only base_record and last_put. For reading, `ranges` locates log data that this process
+/// The answer to an open but a create. To describe, only `version` is set: 0: see the file on disk;
+/// matcher::no_cdf_version: a file of another format. For writing `control` is set, `step` is the new step,
+/// and `pattern` has only base_record and last_put. For reading, `ranges` locates log data that this process
 /// needed in the last step of the same pattern (segments as in Plans). When `step` is 0, there is only the
 /// file at `path`, which no matcher manages.
 struct Opened {
@@ -250,20 +245,13 @@ struct ImageRequest {
   std::uint64_t step = 0;
 };
 /// The descriptor of the file is attached. Nobody changes it any more; a memory file is sealed.
-/// For newest_image without a descriptor when only a file has the data.
+/// Without a descriptor when only a file has the data.
 struct ImageMade {
   std::uint64_t bytes = 0;
-  // Of read_image and newest_image:
+  // Of an open that wants bytes:
   std::string path = {};   ///< the file that has the data; empty: the memory file has it
   std::uint64_t step = 0;  ///< of the image
   bool grows = false;      ///< the next image of the step may have other bytes
-};
-
-/// From a process that is attached: the newest published step of the file as it is now. The process opens
-/// nothing, so nobody waits for it.
-struct NewestImageRequest {
-  DatasetKey key;
-  std::string path = {};  ///< as in Open
 };
 
 /// A process of the writer opens a file by the C library: docs/design/written-files.md.
@@ -383,16 +371,23 @@ struct FilePublished {
   std::uint64_t number = 0;  ///< among the published files of its rule, from 1
 };
 
-/// The job of a component for a step has begun, or has ended for good.
+/// What becomes of the job of a component for a step.
 struct JobNote {
+  enum class State : std::uint8_t {
+    begun,
+    ended,  ///< for good
+    done,   ///< the same, and well: the component has read the file
+  };
   std::string component;
   std::uint64_t step = 0;
-  bool is_done = false;  ///< it has ended well: the component has read the file
+  State state = State::begun;
 };
 
-/// The component has exited, and all files that it has published were told.
+/// The answer to ComponentExited: all files that the component has published were told. When it starts again,
+/// the processes that it had are forgotten, and a process that connects now is of its next start.
 struct ComponentSettled {
   std::string component;
+  bool starts_again = false;
 };
 
 /// The coordinator has waited for every process of the component.
@@ -400,11 +395,6 @@ struct ComponentExited {
   std::string component;
   std::string reason;  ///< "exited with status 1", "was killed by signal 9 (SIGKILL)"
   bool starts_again = false;
-};
-
-/// The processes that a component had are forgotten. A process that connects now is of its next start.
-struct ComponentMayStart {
-  std::string component;
 };
 
 struct EventNotice {
