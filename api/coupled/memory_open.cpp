@@ -141,8 +141,7 @@ struct Beginning {
 
 /// Whether the rule is one of those whose steps may be offered. Whoever may not have an offer need not ask.
 bool may_be_offered(const Beginning& beginning, const runtime::ClientRule& rule) noexcept {
-  return rule.through == matcher::Through::memory && rule.identity == matcher::Identity::path &&
-         !beginning.keeps_existing && !beginning.is_import;
+  return rule.offers_steps && !beginning.keeps_existing && !beginning.is_import;
 }
 
 /// Collective: the step that the group was offered. Null if it was withdrawn meanwhile.
@@ -289,9 +288,7 @@ OpenedDriver create_staged(const OpenRequest& request, formats::Version version,
 OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnvironment& environment,
                          const runtime::RuleMatch& match) {
   if (request.writes()) expect_writer(request.path, environment, match.rule, "open for writing");
-  const bool may_be_offered =
-      !request.writes() && !match.rule.writes && match.rule.through == matcher::Through::memory &&
-      match.rule.identity == matcher::Identity::path && !match.rule.is_stream && !match.rule.is_drained;
+  const bool may_be_offered = !request.writes() && !match.rule.writes && match.rule.offers_reads;
   CoupledGroup group =
       make_coupled_group(request.comm, environment, std::nullopt, may_be_offered ? &match.key : nullptr);
   if (group.read) {

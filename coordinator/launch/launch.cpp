@@ -180,8 +180,9 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
     const bool reads = std::find(rule.readers.begin(), rule.readers.end(), component) != rule.readers.end();
     if (writes || reads) {
       rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, rule.through,
-                       rule.is_drained(), rule.identity, rule.closes, rule.is_stream, may_restart,
-                       rule.publish_at == matcher::PublishAt::sync, rule.has_hyperslabs});
+                       rule.is_drained(), rule.identity == matcher::Identity::name, rule.closes,
+                       rule.is_stream, may_restart, rule.publish_at == matcher::PublishAt::sync,
+                       rule.has_hyperslabs, rule.may_offer_steps(), rule.may_offer_reads()});
     }
   }
   return runtime::encode_rules(rules);

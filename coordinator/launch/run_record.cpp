@@ -74,7 +74,7 @@ RunRecord record_of(const workflows::Workflow& workflow, std::time_t began, cons
     const workflows::FileRule& rule = workflow.files[i];
     if (matcher::is_in_files(rule.through)) continue;
     rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, false, true, rule.through,
-                     rule.is_drained(), rule.identity});
+                     rule.is_drained(), rule.identity == matcher::Identity::name});
   }
   const auto line = [](const fs::path& path) {
     return on_one_line(fs::absolute(path).lexically_normal().string());

@@ -68,14 +68,12 @@ void OfferMaker::note_read(const Step& step, const Group& group) {
     parts_.reads.begin(std::move(readers), std::move(*memory), written->memory);
 }
 
-/// Whether nothing follows from a publication, an open or a close but that somebody may go on, and every open
-/// gets the newest step.
+/// Whether reads of the rule may be offered, and publications start no job.
 bool OfferMaker::is_plain(std::uint32_t number) const {
   const FileRule& rule = parts_.rules.at(number);
-  const bool has_jobs = std::ranges::any_of(
-      rule.readers, [&](const std::string& reader) { return parts_.jobs.find(reader) != nullptr; });
-  return rule.replays && rule.modes.empty() && !rule.is_stream && rule.queue == 0 && !rule.is_drained() &&
-         !has_jobs;
+  return rule.may_offer_reads() && std::ranges::none_of(rule.readers, [&](const std::string& reader) {
+           return parts_.jobs.find(reader) != nullptr;
+         });
 }
 
 bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
@@ -85,17 +83,10 @@ bool OfferMaker::may_have_reads(const Step& step, const Group& group) const {
          group.has_all_arrived() && step.state == StepState::published && !step.is_cut;
 }
 
-/// Whether a create of a file of the rule always gets a step at once, and nobody hears of the step before it
-/// is published.
 bool OfferMaker::may_have_offers(const Step& step, const Group& group) const {
-  const FileRule& rule = parts_.rules.of(step.key);
-  const bool may_wait =
-      rule.queue > 0 && (rule.when_full == WhenFull::wait || rule.when_full == WhenFull::spill);
-  const bool is_usual = rule.through == Through::memory && rule.publish_at == PublishAt::close &&
-                        rule.identity == Identity::path && !may_wait;
-  return is_usual && group.purpose == Purpose::create && !group.is_import && !group.member.spans_nodes &&
-         group.member.size <= OfferBoard::most_ranks && group.has_all_arrived() &&
-         step.state == StepState::published && !step.is_cut && step.version != 0;
+  return parts_.rules.of(step.key).may_offer_steps() && group.purpose == Purpose::create &&
+         !group.is_import && !group.member.spans_nodes && group.member.size <= OfferBoard::most_ranks &&
+         group.has_all_arrived() && step.state == StepState::published && !step.is_cut && step.version != 0;
 }
 
 /// Empty when not all of its processes can go on.

@@ -192,11 +192,11 @@ struct Pong {
   std::int64_t process = 0;  ///< process id of the matcher
 };
 
-using RegistryBody = std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery,
-                                  LeaseJoined, GetWaits, DrainAdvanced, DrainReady, Drained, ImageDone,
-                                  SpillDone, StartTrouble, Looked, Pong, EventNotice, MatcherStatus,
-                                  GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped, FileNames,
-                                   TakeSent>;
+using RegistryBody =
+    std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery, LeaseJoined, GetWaits,
+                 DrainAdvanced, DrainReady, Drained, ImageDone, SpillDone, StartTrouble, Looked, Pong,
+                 EventNotice, MatcherStatus, GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped,
+                 FileNames, TakeSent>;
 
 // To a matcher.
 

@@ -60,6 +60,20 @@ std::vector<std::string> components_of_path(std::string_view path, std::size_t w
   return whole;
 }
 
+/// What a letter of a rule says, in the order in which they are written.
+struct RuleLetter {
+  char letter;
+  bool ClientRule::*flag;
+};
+constexpr std::array<RuleLetter, 8> rule_letters{{{'d', &ClientRule::is_drained},
+                                                  {'n', &ClientRule::is_by_name},
+                                                  {'s', &ClientRule::is_stream},
+                                                  {'a', &ClientRule::may_restart},
+                                                  {'y', &ClientRule::is_shown_at_sync},
+                                                  {'h', &ClientRule::has_hyperslabs},
+                                                  {'o', &ClientRule::offers_steps},
+                                                  {'p', &ClientRule::offers_reads}}};
+
 ClientRule parse_rule(std::string_view line) {
   const auto fail = [&](const char* what) {
     throw Error(NC_EINVAL, "SLUICE_RULES: " + std::string(what) + " in the line \"" + std::string(line) +
@@ -79,20 +93,10 @@ ClientRule parse_rule(std::string_view line) {
     if (number.ec != std::errc{} || number.ptr != access.data() + access.size()) fail("no number of closes");
     access = access.substr(0, closes);
   }
-  rule.has_hyperslabs = access.ends_with('h');
-  if (rule.has_hyperslabs) access.remove_suffix(1);
-  rule.is_shown_at_sync = access.ends_with('y');
-  if (rule.is_shown_at_sync) access.remove_suffix(1);
-  rule.may_restart = access.ends_with('a');
-  if (rule.may_restart) access.remove_suffix(1);
-  rule.is_stream = access.ends_with('s');
-  if (rule.is_stream) access.remove_suffix(1);
-  if (access.ends_with('n')) {
-    rule.identity = matcher::Identity::name;
-    access.remove_suffix(1);
+  for (auto row = rule_letters.rbegin(); row != rule_letters.rend(); ++row) {
+    rule.*row->flag = access.ends_with(row->letter);
+    if (rule.*row->flag) access.remove_suffix(1);
   }
-  rule.is_drained = access.ends_with('d');
-  if (rule.is_drained) access.remove_suffix(1);
   if (access != "w" && access != "r" && access != "rw") fail("neither w, r nor rw");
   rule.writes = access != "r";
   rule.reads = access != "w";
@@ -192,11 +196,10 @@ ClientEnvironment read_attached_environment() {
 std::string encode_rules(const std::vector<ClientRule>& rules) {
   std::string text;
   for (const ClientRule& rule : rules) {
-    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w") +
-            (rule.is_drained ? "d" : "") + (rule.identity == matcher::Identity::name ? "n" : "") +
-            (rule.is_stream ? "s" : "") + (rule.may_restart ? "a" : "") + (rule.is_shown_at_sync ? "y" : "") +
-            (rule.has_hyperslabs ? "h" : "") + (rule.closes != 1 ? "c" + std::to_string(rule.closes) : "") +
-            '\t';
+    text += std::to_string(rule.rule) + '\t' + (rule.reads ? rule.writes ? "rw" : "r" : "w");
+    for (const auto& [letter, flag] : rule_letters)
+      if (rule.*flag) text += letter;
+    text += (rule.closes != 1 ? "c" + std::to_string(rule.closes) : "") + '\t';
     text += matcher::word_of(rule.through);
     text += '\t' + rule.pattern + '\n';
   }
@@ -256,7 +259,7 @@ std::optional<RuleMatch> find_rule(const ClientEnvironment& environment, std::st
   for (const ClientRule& rule : environment.rules) {
     auto tail = covered_part(rule.pattern, path, file);
     if (!tail) continue;
-    DatasetKey key{rule.rule, rule.identity == matcher::Identity::name ? std::move(*tail) : file};
+    DatasetKey key{rule.rule, rule.is_by_name ? std::move(*tail) : file};
     return RuleMatch{rule, std::move(key), std::move(file), is_on_disk};
   }
   return std::nullopt;

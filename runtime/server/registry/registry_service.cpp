@@ -346,8 +346,8 @@ void RegistryService::serve(const Requester& from, const Open& open) {
       {from.process, open.key, waits, {from.ticket.matcher, from.ticket.connection}});
   if (writer.empty()) return serve_now(from, open);
   const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
-  const bool removes = open.purpose == Purpose::remove && found != nullptr &&
-                       connections_.component_name(*found) == writer;
+  const bool removes =
+      open.purpose == Purpose::remove && found != nullptr && connections_.component_name(*found) == writer;
   serve_behind({writer, open.path, open.key, removes ? from.ticket.matcher : TakeSent::nobody}, from, open);
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("a rule covers a path as given, or its target; `identity` decides whic
   CHECK(find_rule(environment, (scratch.path / "newest/n.nc").string())->file == scratch.path / "run/n.nc");
   CHECK_FALSE(find_rule(environment, (scratch.path / "run/n.nc").string()));
   CHECK_FALSE(find_rule(environment, (scratch.path / "out.nc").string()));
-  environment.rules[0].identity = matcher::Identity::name;
+  environment.rules[0].is_by_name = true;
   const auto by_name = find_rule(environment, "ufs:" + (scratch.path / "newest/out.nc").string());
   REQUIRE(by_name);
   CHECK(by_name->key == DatasetKey{3, "run/out.nc"});
@@ -208,13 +208,14 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
       {0, "a b*.nc", true, false},
       {1, "[x\t].nc", false, true, matcher::Through::burst_buffer},
       {12, "*", true, true, matcher::Through::memory, true},
-      {13, "n", false, true, matcher::Through::file, false, matcher::Identity::name},
-      {14, "e", true, false, matcher::Through::memory, true, matcher::Identity::name, 0},
-      {15, "c", true, false, matcher::Through::memory, false, matcher::Identity::path, 17},
-      {16, "s", false, true, matcher::Through::memory, true, matcher::Identity::name, 1, true},
-      {17, "a", false, true, matcher::Through::memory, false, matcher::Identity::path, 2, true, true},
-      {18, "y", true, false, matcher::Through::memory, false, matcher::Identity::path, 3, false, true, true},
-      {19, "h", false, true, matcher::Through::memory, true, matcher::Identity::path, 4, true, true, true,
+      {13, "n", false, true, matcher::Through::file, false, true},
+      {14, "e", true, false, matcher::Through::memory, true, true, 0},
+      {15, "c", true, false, matcher::Through::memory, false, false, 17},
+      {16, "s", false, true, matcher::Through::memory, true, true, 1, true},
+      {17, "a", false, true, matcher::Through::memory, false, false, 2, true, true},
+      {18, "y", true, false, matcher::Through::memory, false, false, 3, false, true, true},
+      {19, "h", false, true, matcher::Through::memory, true, false, 4, true, true, true, true},
+      {20, "p", false, true, matcher::Through::memory, false, false, 1, false, false, false, false, true,
        true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
@@ -222,14 +223,14 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   const ClientEnvironment environment = read_client_environment();
   CHECK(environment.is_coupled());
   CHECK(environment.component == "model");
-  REQUIRE(environment.rules.size() == 10);
+  REQUIRE(environment.rules.size() == 11);
   CHECK(environment.rules[1].pattern == "[x\t].nc");
   CHECK(environment.rules[1].through == matcher::Through::burst_buffer);
   CHECK_FALSE(environment.rules[1].is_drained);
   CHECK(environment.rules[2].is_drained);
   CHECK(environment.rules[2].writes);
-  CHECK(environment.rules[2].identity == matcher::Identity::path);
-  CHECK(environment.rules[3].identity == matcher::Identity::name);
+  CHECK_FALSE(environment.rules[2].is_by_name);
+  CHECK(environment.rules[3].is_by_name);
   CHECK(environment.rules[3].closes == 1);
   CHECK(environment.rules[4].closes == 0);
   CHECK(environment.rules[4].is_drained);
@@ -245,7 +246,10 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK_FALSE(environment.rules[8].has_hyperslabs);
   CHECK(environment.rules[9].has_hyperslabs);
   CHECK(environment.rules[9].is_drained);
-  CHECK(environment.rules[6].identity == matcher::Identity::name);
+  CHECK_FALSE(environment.rules[9].offers_steps);
+  CHECK(environment.rules[10].offers_steps);
+  CHECK(environment.rules[10].offers_reads);
+  CHECK(environment.rules[6].is_by_name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));
   for (const char* damaged :
        {"x", "1\tw", "1\tw\tmemory", "a\tw\tfile\tf", "1\tq\tfile\tf", "1\tw\tfile\t", "1\tw\tf\tf",

@@ -203,6 +203,18 @@ struct FileRule {
   [[nodiscard]] bool is_drained() const noexcept {
     return through == Through::burst_buffer || (through == Through::memory && keep.keeps);
   }
+  /// A create always gets a step at once, and nobody hears of the step before it is published. So groups may
+  /// get their next steps ahead.
+  [[nodiscard]] bool may_offer_steps() const noexcept {
+    const bool may_wait = queue > 0 && when_full != WhenFull::discard;
+    return through == Through::memory && publish_at == PublishAt::close && identity == Identity::path &&
+           !may_wait;
+  }
+  /// Besides, nothing follows from a publication, an open or a close but that somebody may go on, and every
+  /// open gets the newest step. So groups may get the reads of such steps ahead.
+  [[nodiscard]] bool may_offer_reads() const noexcept {
+    return may_offer_steps() && replays && modes.empty() && !is_stream && queue == 0 && !is_drained();
+  }
 };
 
 /// A component of the workflow and its number of processes at start (at least 1). With a known number the

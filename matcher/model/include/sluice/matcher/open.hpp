@@ -6,6 +6,8 @@
 
 namespace sluice::matcher {
 
+using StepId = std::uint64_t;
+
 /// A process opens a dataset, with the other processes of its group: they send the same, but for their ranks.
 struct Open {
   enum class Purpose : std::uint8_t {
@@ -44,7 +46,7 @@ struct Open {
   bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
   /// write: the step whose logs these processes have written last, each with its present rank, and can
   /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
-  std::uint64_t continues = 0;
+  StepId continues = 0;
   /// bytes: of a read, an image in one exchange; the step is open until the answer. Of a removal, also of
   /// what is being written at the matcher.
   Form wants = Form::logs;

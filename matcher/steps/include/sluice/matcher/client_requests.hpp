@@ -16,8 +16,6 @@
 
 namespace sluice::matcher {
 
-using StepId = std::uint64_t;
-
 /// Describes a dataset whose file is of another format than CDF.
 inline constexpr std::uint8_t no_cdf_version = 255;
 

@@ -17,13 +17,15 @@ struct ClientRule {
   bool writes = false;
   bool reads = false;
   matcher::Through through = matcher::Through::memory;
-  bool is_drained = false;  ///< matcher::FileRule::is_drained: published data becomes a file
-  matcher::Identity identity = matcher::Identity::path;
+  bool is_drained = false;        ///< matcher::FileRule::is_drained: published data becomes a file
+  bool is_by_name = false;        ///< matcher::Identity::name
   std::uint32_t closes = 1;       ///< matcher::FileRule::closes
   bool is_stream = false;         ///< matcher::FileRule::is_stream
   bool may_restart = false;       ///< the component is started again after a failure
   bool is_shown_at_sync = false;  ///< matcher::PublishAt::sync
   bool has_hyperslabs = false;    ///< netCDF's calls are coupled by hyperslabs
+  bool offers_steps = false;      ///< matcher::FileRule::may_offer_steps
+  bool offers_reads = false;      ///< matcher::FileRule::may_offer_reads
 };
 
 /// A rule that does not name the component. Its files are ordinary files for this component, and coupled for
@@ -48,8 +50,7 @@ struct RunIdentity {
 ///   SLUICE_MATCHERS, SLUICE_VIRTUAL_NODES   how a machine's matchers are shared (matcher_choice.hpp)
 ///   SLUICE_COMPONENT  name of the component
 ///   SLUICE_RULES      one line per rule that names this component:
-///   "INDEX<TAB>w|r|rw[d][n][s][a][y][h][cCLOSES]<TAB>THROUGH<TAB>PATTERN"; d: drained, n: identity:
-///   name, s: stream, a: the component is started again, y: shown at a sync, h: netcdf: hyperslabs, c: closes
+///   "INDEX<TAB>w|r|rw[LETTERS][cCLOSES]<TAB>THROUGH<TAB>PATTERN"; the letters are in rules.cpp
 ///   SLUICE_OTHERS     one line per other rule: "INDEX<TAB>PATTERN"
 ///   SLUICE_RUN        which run this is
 ///   SLUICE_LOGS       directory for burst-buffer logs, if the workflow names one
@@ -75,8 +76,7 @@ struct ClientEnvironment {
 /// SLUICE_ATTACHED. Throws as read_client_environment() does.
 [[nodiscard]] ClientEnvironment read_attached_environment();
 
-/// "INDEX<TAB>w|r|rw[d][n][s][a][y][h][cCLOSES]<TAB>memory|burst-buffer|subfiles|blobs|file<TAB>PATTERN\n"…
-/// for SLUICE_RULES.
+/// The lines of SLUICE_RULES.
 [[nodiscard]] std::string encode_rules(const std::vector<ClientRule>& rules);
 
 /// "INDEX<TAB>PATTERN\n"… for SLUICE_OTHERS.

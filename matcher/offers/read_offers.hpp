@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/offer_board.hpp"
 
 namespace sluice::matcher {
 

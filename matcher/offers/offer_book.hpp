@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "read_offers.hpp"
-#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/offer_board.hpp"
 
 namespace sluice::matcher {
 
