@@ -56,21 +56,13 @@ std::string reason_in(const std::string& output) {
   return reason.empty() ? " it says nothing" : reason;
 }
 
-/// The name before a node in mpirun's map.
-constexpr std::string_view node_label = "Data for node: ";
-
-/// The launcher's answer where it would place the ranks. HYDRA has no such option: small ranks tell it.
+/// The launcher's answer where it would place the ranks.
 std::string ask_for_map(const Workflow& workflow, const Component& component,
                         const Environment& environment) {
   ChildOptions child;
-  if (launcher_of(workflow, component).kind == Launcher::Kind::hydra) {
-    child.arguments = hydra_arguments(workflow, component);
-    child.arguments.insert(child.arguments.end(),
-                           {"sh", "-c", "echo \"" + std::string(node_label) + "$(uname -n)\""});
-  } else {
-    child.arguments = mpirun_arguments(workflow, component, environment);
-    child.arguments.insert(child.arguments.end(), {"--do-not-launch", "--display-map", "true"});
-  }
+  const LauncherTraits& launcher = traits_of(launcher_of(workflow, component));
+  child.arguments = launcher.words(workflow, component, environment).before;
+  child.arguments.insert(child.arguments.end(), launcher.map_words.begin(), launcher.map_words.end());
   child.program = child.arguments.front();
   child.environment = environment;
   child.directory = component.directory;
@@ -116,7 +108,8 @@ JobNodes nodes_of_allocation(const Workflow& workflow, const Environment& enviro
 }  // namespace
 
 bool may_be_elsewhere(const Workflow& workflow, const Component& component, const Environment& environment) {
-  if (!is_launched(workflow, component) || !family_of(launcher_of(workflow, component))) return false;
+  if (!is_launched(workflow, component) || traits_of(launcher_of(workflow, component)).map_words.empty())
+    return false;
   if (!workflow.hostfile.empty() || names_hosts(component)) return true;
   return std::any_of(variables_of_nodes.begin(), variables_of_nodes.end(),
                      [&](const char* name) { return environment.contains(name); });
@@ -136,7 +129,7 @@ std::vector<std::string> nodes_in_map(std::string_view text) {
 
 JobNodes find_job_nodes(const Workflow& workflow, const Environment& environment,
                         std::vector<Mistake>& mistakes) {
-  if (workflow.launcher.kind == Launcher::Kind::srun)
+  if (traits_of(workflow.launcher).is_of_allocation)
     return nodes_of_allocation(workflow, environment, mistakes);
   const std::string here = without_domain(own_name());
   JobNodes nodes;

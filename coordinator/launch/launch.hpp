@@ -1,12 +1,11 @@
 #pragma once
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "child_process.hpp"
 #include "environment.hpp"
-#include "mpi_family.hpp"
+#include "launchers.hpp"
 #include "sluice/workflows/workflow.hpp"
 
 namespace sluice::coordinator {
@@ -45,35 +44,6 @@ void share_allocation(Environment& environment);
 
 /// The number of processors that this process may use.
 [[nodiscard]] int usable_cores();
-
-/// The MPI that a launcher belongs to; nothing for those that start programs of any MPI.
-[[nodiscard]] std::optional<MpiFamily> family_of(const workflows::Launcher& launcher);
-
-/// Whether the launcher starts the component.
-[[nodiscard]] bool is_launched(const workflows::Workflow& workflow, const workflows::Component& component);
-
-/// Whether the component's launcher options allow ranks on other nodes.
-[[nodiscard]] bool names_hosts(const workflows::Component& component);
-
-/// The mpirun command line up to the program.
-[[nodiscard]] std::vector<std::string> mpirun_arguments(const workflows::Workflow& workflow,
-                                                        const workflows::Component& component,
-                                                        const Environment& environment);
-
-/// The name of the launcher in PATH, for those of an MPI.
-[[nodiscard]] std::string launcher_name(const workflows::Launcher& launcher);
-
-/// The value of HYDRA's option -hosts for a list of nodes in Open MPI's form: lines "NAME slots=N", with
-/// comments after '#'. Empty if the file cannot be read, or has no names.
-[[nodiscard]] std::string hydra_hosts(const std::filesystem::path& hostfile);
-
-/// The command line of MPICH's launcher up to the program.
-[[nodiscard]] std::vector<std::string> hydra_arguments(const workflows::Workflow& workflow,
-                                                       const workflows::Component& component);
-
-/// The srun command line with Sluice's options: steps share the allocation. `options`: the user's options,
-/// which have precedence.
-[[nodiscard]] std::vector<std::string> srun_words(const std::vector<std::string>& options = {});
 
 /// The environment of a component's launcher, before Sluice adds its own variables.
 [[nodiscard]] Environment launch_environment(const workflows::Component& component,

@@ -38,7 +38,7 @@ void choose_launchers(Workflow& workflow, const Inspections& inspections, const 
     if (!is_launched(workflow, component)) continue;
     choose_launcher(component, launcher_of(workflow, component),
                     inspections[i] ? inspections[i]->mpi : std::nullopt);
-    const auto family = family_of(*component.launcher);
+    const auto family = traits_of(*component.launcher).mpi;
     if (!family) continue;
     const auto [name, is_new] = names.try_emplace(component.launcher->kind);
     if (is_new) name->second = find_mpi_launcher(*family, environment).program;
@@ -56,7 +56,7 @@ std::vector<Mistake> find_mpi_mistakes(const Workflow& workflow, const Inspectio
     const std::string program =
         "the program of component '" + component.name + "' has " + std::string(name_of(mpi));
     const auto launchers =
-        is_launched(workflow, component) ? family_of(launcher_of(workflow, component)) : mpi;
+        is_launched(workflow, component) ? traits_of(launcher_of(workflow, component)).mpi : mpi;
     if (inspections[i]->is_mpi_linked && launchers && *launchers != mpi)
       mistakes.push_back(
           {component.position,

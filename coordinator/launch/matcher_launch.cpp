@@ -47,7 +47,7 @@ MatcherJobSize matcher_job_size(const workflows::Workflow& workflow, const Envir
   MatcherJobSize size;
   size.per_node = workflow.matchers;
   size.has_huge_pages = workflow.has_huge_pages;
-  size.by_srun = workflow.launcher.kind == workflows::Launcher::Kind::srun;
+  size.by_srun = traits_of(workflow.launcher).is_of_allocation;
   if (job_nodes.are_several()) {
     size.node_names = job_nodes.names;
     size.nodes = static_cast<int>(size.node_names.size());

@@ -151,7 +151,7 @@ void note_resources(const Workflow& workflow, std::vector<Mistake>& notes) {
                                                    ": processes that wait inside MPI yield their core"});
     const auto of_mpich = std::ranges::find_if(workflow.components, [&](const Component& component) {
       return is_launched(workflow, component) &&
-             family_of(launcher_of(workflow, component)) == MpiFamily::mpich;
+             traits_of(launcher_of(workflow, component)).mpi == MpiFamily::mpich;
     });
     if (of_mpich != workflow.components.end())
       notes.push_back(

@@ -53,16 +53,9 @@ std::string missing_launcher(const std::string& name, const Environment& environ
 
 /// Why the component's ranks cannot be launched; empty if they can.
 std::string launcher_problem(const Launcher& launcher, const Environment& environment) {
-  switch (launcher.kind) {
-    case Launcher::Kind::none:
-      return "";
-    case Launcher::Kind::srun:
-      return missing_launcher("srun", environment);
-    case Launcher::Kind::custom:
-      return missing_launcher(launcher.command.front(), environment);
-    default:
-      return find_mpi_launcher(*family_of(launcher), environment).problem;
-  }
+  if (const auto mpi = traits_of(launcher).mpi) return find_mpi_launcher(*mpi, environment).problem;
+  const std::string name = launcher_name(launcher);
+  return name.empty() ? name : missing_launcher(name, environment);
 }
 
 /// Each launcher that cannot be started, once, at its first component.

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "sluice/runtime/matcher_choice.hpp"
+
 namespace sluice::coordinator {
 namespace {
 
@@ -50,9 +52,12 @@ std::optional<RankTerminals> open_rank_terminals(const std::filesystem::path& di
 
 std::vector<std::string> redirected_to_terminal(const std::filesystem::path& prefix,
                                                 std::vector<std::string> command) {
+  std::string rank;  // the first variable that is set
+  for (const runtime::RankVariables& names : runtime::rank_variables)
+    rank += std::string("${") + names.rank + '-';
+  rank += std::string(runtime::rank_variables.size(), '}');
   std::vector<std::string> words{
-      "sh", "-c", R"(r=${OMPI_COMM_WORLD_RANK-$PMI_RANK}; [ -e "$0.$r" ] && exec "$@" >"$0.$r"; exec "$@")",
-      prefix.string()};
+      "sh", "-c", "r=" + rank + R"(; [ -e "$0.$r" ] && exec "$@" >"$0.$r"; exec "$@")", prefix.string()};
   words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
   return words;
 }

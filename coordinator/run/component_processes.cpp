@@ -14,9 +14,7 @@ namespace {
 
 /// Whether ranks find their terminals: those of Open MPI and MPICH do so by a variable of their launcher.
 bool has_rank_terminals(const workflows::Workflow& workflow, const workflows::Component& component) {
-  using Kind = workflows::Launcher::Kind;
-  const Kind kind = launcher_of(workflow, component).kind;
-  return is_launched(workflow, component) && (kind == Kind::mpirun || kind == Kind::hydra);
+  return is_launched(workflow, component) && traits_of(launcher_of(workflow, component)).mpi;
 }
 
 }  // namespace

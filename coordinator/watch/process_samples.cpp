@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "sluice/runtime/file_descriptor.hpp"
-#include "sluice/runtime/handshake.hpp"
+#include "sluice/runtime/matcher_choice.hpp"
 #include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
@@ -49,8 +49,8 @@ std::string variable_of(const std::string& environment, const std::string& name)
 }
 
 std::optional<std::uint32_t> rank_of(const std::string& environment) {
-  for (const char* const name : runtime::rank_variables) {
-    const std::string text = variable_of(environment, name);
+  for (const runtime::RankVariables& names : runtime::rank_variables) {
+    const std::string text = variable_of(environment, names.rank);
     std::uint32_t rank = 0;
     const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), rank);
     if (!text.empty() && problem == std::errc() && rest == text.data() + text.size()) return rank;

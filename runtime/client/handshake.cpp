@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/matcher_choice.hpp"
 #include "sluice/runtime/run_processes.hpp"
 #include "sluice/runtime/version.hpp"
 #include "sluice/runtime/wire.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 /// Serial programs have none.
 std::int32_t rank_of_process() {
-  for (const char* const name : rank_variables) {
-    const char* const text = std::getenv(name);
+  for (const RankVariables& names : rank_variables) {
+    const char* const text = std::getenv(names.rank);
     if (text == nullptr) continue;
     std::int32_t rank = matcher::no_rank;
     const char* const end = text + std::strlen(text);

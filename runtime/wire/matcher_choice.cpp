@@ -1,7 +1,6 @@
 #include "sluice/runtime/matcher_choice.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -9,20 +8,6 @@
 namespace sluice::runtime {
 
 namespace {
-
-struct LauncherVariables {
-  const char* rank;
-  const char* size;
-  const char* local_rank;
-};
-
-/// Those of launchers of MPI come before Slurm's, which the script of a batch job has, too.
-constexpr std::array<LauncherVariables, 4> launchers{{
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // HYDRA; srun sets the first two
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-    {"PMI_RANK", "PMI_SIZE", "PMI_RANK"},
-}};
 
 std::optional<std::uint32_t> number(const char* text) {
   if (text == nullptr) return std::nullopt;
@@ -36,7 +21,8 @@ std::optional<std::uint32_t> number(const char* text) {
 }  // namespace
 
 WorldPlace world_place(const VariableLookup& variable) {
-  for (const LauncherVariables& names : launchers) {
+  for (const RankVariables& names : rank_variables) {
+    if (names.size == nullptr) continue;
     const auto rank = number(variable(names.rank));
     const auto size = number(variable(names.size));
     const auto local_rank = number(variable(names.local_rank));

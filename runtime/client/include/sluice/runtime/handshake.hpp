@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -7,10 +6,6 @@
 #include "sluice/runtime/protocol.hpp"
 
 namespace sluice::runtime {
-
-/// The variables in which Open MPI, MPICH's process managers and Slurm tell a process its rank.
-inline constexpr std::array<const char*, 4> rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                                           "SLURM_PROCID"};
 
 /// The first message of a connection of this process. `process_token` is the same for all its connections.
 [[nodiscard]] Hello hello_of_process(const std::string& component, std::uint64_t process_token);

@@ -1,9 +1,25 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 namespace sluice::runtime {
+
+/// The variables in which a launcher tells a process its place in the MPI world of its job.
+struct RankVariables {
+  const char* rank;
+  const char* size;        ///< null: there is none
+  const char* local_rank;  ///< among the ranks of its machine; null: there is none
+};
+/// Those of launchers of MPI come before Slurm's, which the script of a batch job has, too.
+inline constexpr std::array<RankVariables, 5> rank_variables{{
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMIX_RANK", nullptr, nullptr},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // HYDRA; srun sets the first two
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_RANK"},
+}};
 
 /// The place of a process in the MPI world of its component, from the launcher's environment.
 struct WorldPlace {
