@@ -14,7 +14,6 @@ namespace sluice::coordinator {
 namespace {
 
 using workflows::Component;
-using workflows::Launcher;
 using workflows::Mistake;
 using workflows::Workflow;
 

@@ -14,7 +14,6 @@ namespace sluice::coordinator {
 namespace {
 
 using workflows::Component;
-using workflows::Launcher;
 using workflows::Workflow;
 
 /// The value of LD_PRELOAD: Sluice's libraries, then the user's libraries.
