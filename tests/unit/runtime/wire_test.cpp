@@ -370,10 +370,10 @@ TEST_CASE("a garbled message is decoded to something else or is an error, never 
 }
 
 TEST_CASE("an error names the message, what is wrong and where") {
-  auto fields = encode(ImageMade{5, "f"});
+  auto fields = encode(Complaint{1, "f"});
   fields[4] = std::byte{200};
-  CHECK_THROWS_WITH_AS((void)decode<ImageMade>(fields),
-                       "damaged message Remove: 200 bytes, fewer are left at byte 8 of 13", Error);
+  CHECK_THROWS_WITH_AS((void)decode<Complaint>(fields),
+                       "damaged message Complaint: 200 bytes, fewer are left at byte 8 of 9", Error);
   CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(4), 1})),
                   Error);
 }
