@@ -432,7 +432,7 @@ TEST_SUITE("registry: the writer's own files") {
     (void)world.registry.connect("analysis", world.last_process, 1000 + world.last_process, {});  // once more
     const Ticket given_up{7, 101}, kept{8, 102};
     const auto wait = [&](const Ticket& ticket) {
-      world.registry.open_read(ticket, reader, {{0, "a.nc"}, world.alone()});
+      world.registry.open(ticket, reader, {{0, "a.nc"}, world.alone()});
     };
     wait(given_up);
     wait(kept);

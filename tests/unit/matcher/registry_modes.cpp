@@ -352,10 +352,9 @@ TEST_SUITE("registry: streams") {
     ModeWorld world(stream({"analysis", "picture"}), 1, {}, 64 * mib);
     const ProcessId picture = world.process("picture");
     const auto again = [&](StepId step) {
-      OpenRequest request{{0, "a.nc"}, world.alone()};
+      Open request{{0, "a.nc"}, world.alone(), {}, Purpose::read, Open::Which::look};
       request.continues = step;
-      request.is_look = true;
-      return world.ask([&](const Ticket& t) { world.registry.open_read(t, world.reader, request); });
+      return world.ask([&](const Ticket& t) { world.registry.open(t, world.reader, request); });
     };
     const StepId first = world.write_next("a.nc");
     CHECK(world.read(world.reader, "a.nc") == first);
