@@ -164,7 +164,7 @@ TEST_SUITE("a matcher with a slow disk") {
       std::optional<ReceivedMessage> created;
       do {
         created = connection.receive();
-      } while (created && created->type != MessageType::opend);
+      } while (created && created->type != MessageType::created);
       REQUIRE(created);
       const auto step = decode<Created>(created->fields).step;
       connection.send(
