@@ -120,7 +120,10 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
   } else if (file != nullptr) {
     place.queued.push_back([this, open] { open_now(open); });
   } else if (is_for_writing(flags) || place.step == 0) {
-    begin(place, open);
+    // What is written has to be in the file of all names, so each has to be published by now.
+    Place* const other = busy_link(place);
+    if (other == nullptr) return begin(place, open);
+    other->queued.push_back([this, open] { open_now(open); });
   } else if (Client* const client = clients_.find(open.client)) {
     const auto own = reopened(*published_.contents(place.step), flags);
     clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),

@@ -153,6 +153,7 @@ class WrittenFiles {
   struct Contents;
   using RenamingPtr = std::shared_ptr<Renaming>;
   [[nodiscard]] static std::vector<std::string> names_of(const File& file);
+  [[nodiscard]] Place* busy_link(const Place& place);
   void take_linked_names(File& file, const Place& place);
   void leave_links(const std::string& path, Place& place);
   void mark_names(const std::string& path, bool has_lost_it = false);

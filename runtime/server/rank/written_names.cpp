@@ -45,6 +45,16 @@ std::vector<std::string> WrittenFiles::names_of(const File& file) {
   return paths;
 }
 
+/// Another name of the same file, which is being published; null: none is.
+WrittenFiles::Place* WrittenFiles::busy_link(const Place& place) {
+  if (place.links == nullptr) return nullptr;
+  for (const std::string& path : *place.links) {
+    Place& other = places_[path];
+    if (other.file != 0 && &other != &place) return &other;
+  }
+  return nullptr;
+}
+
 /// What is written by one of the names is in the file of all.
 void WrittenFiles::take_linked_names(File& file, const Place& place) {
   if (place.links == nullptr) return;
