@@ -181,11 +181,29 @@ class Forecast {
     } else if (rule.keep.keeps) {
       add("each file of " + files + " is also written to disk in the background, and stays there");
     } else {
-      add("a file of " + files +
-          " is discarded when all its readers have closed it; nothing of it stays on disk");
+      tell_end(rule, files);
     }
     if (rule.exposes)
       add("while the run goes on, published files of " + files + " are linked into their directories");
+  }
+
+  /// How long a file is there that memory alone has.
+  void tell_end(const FileRule& rule, const std::string& files) {
+    std::vector<std::string> unknown;  // nobody knows how many of their processes read a file
+    for (const Component& component : workflow_.components) {
+      const bool reads = std::ranges::find(rule.readers, component.name) != rule.readers.end();
+      if (reads && component.ranks == 0 && !component.for_each) unknown.push_back(component.name);
+    }
+    if (unknown.empty() || rule.is_stream)
+      return add("a file of " + files +
+                 " is discarded when all its readers have closed it; nothing of it stays on disk");
+    const std::string readers = enumerated(names_of(unknown));
+    const bool is_one = names_of(unknown).size() == 1;
+    add("a file of " + files + " stays until " + readers + (is_one ? " has" : " have") +
+        " ended, because nobody knows how many processes of " + readers + " read it ('ranks: 1' if " +
+        (is_one ? "it is" : "each is") +
+        " one process, or 'for-each'); where memory is short, what was read goes first; nothing of it stays "
+        "on disk");
   }
 
   void tell_memory() {

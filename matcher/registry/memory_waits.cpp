@@ -159,6 +159,7 @@ void MemoryWaits::settle() {
 }
 
 bool MemoryWaits::spill_made(SegmentId segment, const std::string& trouble) {
+  if (parts_.grants.probe_made(segment, trouble)) return true;
   const auto wait = std::ranges::find_if(waits_, [&](const MemoryWait& candidate) {
     return candidate.is_being_served() && candidate.spill.segment.id() == segment;
   });

@@ -154,6 +154,36 @@ void SegmentGrants::note_spill_refused(MemoryWait& wait, std::uint64_t bytes, co
   }
 }
 
+void SegmentGrants::keep_reserve(std::uint32_t node) {
+  constexpr std::uint64_t least_bytes = 4096;
+  if (probes_.contains(node)) return;
+  auto [segment, is_made] =
+      parts_.pools.at(node).spill({least_bytes, SegmentUse::data, {}, 0, false, DiskRoom::beyond_reserve});
+  if (!is_made) probes_.emplace(node, std::move(segment));
+}
+
+bool SegmentGrants::probe_made(SegmentId segment, const std::string& trouble) {
+  const std::uint32_t node = node_of(segment);
+  const auto probe = probes_.find(node);
+  if (probe == probes_.end() || probe->second.id() != segment) return false;
+  SegmentLease made = std::move(probe->second);
+  probes_.erase(probe);
+  if (trouble.empty()) {
+    parts_.pools.at(node).note_made(segment);
+  } else {
+    made.release();
+    if (parts_.retention.erase_read_on_disk(node)) keep_reserve(node);
+  }
+  return true;
+}
+
+NodeBytes SegmentGrants::bytes_on_disk(const Step& step) const {
+  bool is_any_used = false;
+  for (std::uint32_t node = 0; spills() && node < parts_.pools.nodes(); ++node)
+    is_any_used = is_any_used || parts_.pools.at(node).spilled_bytes() > 0;
+  return is_any_used ? step.bytes_in(Medium::disk) : NodeBytes{};
+}
+
 /// The process tries again when the disk may have more space than at its last attempt. Otherwise one unneeded
 /// step is erased: one may be enough.
 bool SegmentGrants::offer_disk(const MemoryWait& wait) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,6 +88,13 @@ class SegmentGrants {
   /// The request is tried again when disk space has been returned. The disk space of consumed steps is
   /// returned at once. Where the disk has its reserve only, one step that was read goes.
   void note_spill_refused(MemoryWait& wait, std::uint64_t bytes, const std::string& trouble);
+  /// The bytes of the step on the disks of nodes.
+  [[nodiscard]] NodeBytes bytes_on_disk(const Step& step) const;
+  /// A step on the node's disk was read: it goes where the disk has less than its reserve. A small segment
+  /// is made for that, which the disk refuses then.
+  void keep_reserve(std::uint32_t node);
+  /// As Registry::spill_made(). Returns false where that is no such segment.
+  bool probe_made(SegmentId segment, const std::string& trouble);
   void refuse(const MemoryWait& wait, int status, const std::string& text);
   /// Grants the image of a file beyond the limit, because nobody could go on otherwise. Returns false for
   /// other requests, and for an image that is larger than the whole memory.
@@ -111,6 +119,7 @@ class SegmentGrants {
 
   Parts parts_;
   std::string spill_directory_;
+  std::map<std::uint32_t, SegmentLease> probes_;  ///< by node: segments of keep_reserve() that are being made
 };
 
 }  // namespace sluice::matcher

@@ -35,11 +35,14 @@ ReaderBook::ReaderBook(const FileRules& rules, const ProcessTable& processes, co
 }
 
 void ReaderBook::note_read(Step& step, const Group& group) {
-  if (group.is_look()) return;
   const auto& readers = rules_.of(step.key).readers;
   for (std::size_t i = 0; i < readers.size(); ++i) {
     if (readers[i] != group.component->name) continue;
     ReaderRecord& record = step.read_by[i];
+    if (group.is_look()) {
+      looked_at_.insert({step.id, i});
+      continue;
+    }
     const bool is_early = step.state == StepState::in_progress && step.publish_at != PublishAt::write;
     record.is_unfinished = false;
     record.has_died = false;
@@ -93,6 +96,10 @@ void ReaderBook::note_early_readers(Step& step) {
     reader.has_closed = !reader.processes.empty();
     reader.early.clear();
   }
+}
+
+void ReaderBook::forget(StepId step) {
+  looked_at_.erase(looked_at_.lower_bound({step, 0}), looked_at_.lower_bound({step + 1, 0}));
 }
 
 bool ReaderBook::note_continued(std::uint32_t rule) {
@@ -181,6 +188,8 @@ bool ReaderBook::is_given_up(const Step& step) const {
 bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
   const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
   const ReaderRecord& record = step.read_by[reader];
+  if (component != nullptr && !record.has_closed && looked_at_.contains({step.id, reader}))
+    return is_given_up_by_lookers(*component);
   if (component == nullptr || component->processes > 0 || !record.has_closed || record.is_unfinished)
     return false;
   if (jobs_.find(component->name, step.key.rule) != nullptr) return false;
@@ -192,6 +201,17 @@ bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
     return (have_enough_read && process.has_opened) || record.processes.contains(id) ||
            process.connections == 0 || process.is_blocked();
   });
+}
+
+/// Who has only looked at a file may open it next, unless no process can do anything: some programs do no
+/// more than look.
+bool ReaderBook::is_given_up_by_lookers(const Component& component) const {
+  if (component.look == Look::idle) return true;
+  const bool are_all_there = component.processes == 0 || component.live.size() >= component.processes;
+  return are_all_there && std::ranges::all_of(component.live, [&](ProcessId id) {
+           const Process& process = processes_.processes().at(id);
+           return process.connections == 0 || process.is_blocked();
+         });
 }
 
 std::string ReaderBook::unknown_reader(const Step& step) const {

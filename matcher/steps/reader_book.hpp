@@ -1,6 +1,8 @@
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,8 @@ class ReaderBook {
   /// again. When every put is visible at once, a reader waits for the data that it needs: it has finished
   /// when it closes.
   static void note_early_readers(Step& step);
+  /// The step is no more.
+  void forget(StepId step);
   /// A file of the rule was opened for writing again. Returns false when this was known.
   bool note_continued(std::uint32_t rule);
 
@@ -63,6 +67,7 @@ class ReaderBook {
 
  private:
   [[nodiscard]] bool is_given_up_by(const Step& step, std::size_t reader) const;
+  [[nodiscard]] bool is_given_up_by_lookers(const Component& component) const;
   [[nodiscard]] bool has_ended(const std::string& reader) const;
 
   const FileRules& rules_;
@@ -72,6 +77,13 @@ class ReaderBook {
   const StepSequences& sequences_;
   /// by rule and reader: processes that have read one step
   std::vector<std::vector<std::size_t>> most_processes_;
+  /// Readers of which a process has asked for facts of the file, as `stat` does.
+  struct Looker {
+    StepId step = 0;
+    std::size_t reader = 0;
+    auto operator<=>(const Looker&) const = default;
+  };
+  std::set<Looker> looked_at_;
   std::vector<bool> is_continued_rule_;  ///< by rule: a file was opened for writing again
 };
 

@@ -128,6 +128,7 @@ void Retention::erase(Step& step) {
     parts_.datasets.note_past(step.key);
   }
   parts_.sequences.erase(step, dataset);
+  parts_.readers.forget(step.id);
   parts_.answers.erased(step.id);
   unconsumed_.erase(step.id);
   parts_.datasets.erase(step);
@@ -213,12 +214,25 @@ bool Retention::has_read(std::uint32_t node) const {
 }
 
 bool Retention::erase_read(std::uint32_t node) {
-  Step* const first = first_read(node);
-  if (first == nullptr || (first->claim == Claim::needed && !parts_.reads.withdraw(first->id))) return false;
-  if (first->claim != Claim::none)
-    tell_of_doubtful(*first, "memory is used up, and the last tenth of the disk of " + spill_directory_ +
-                                 ", at least 1 GiB, stays free for other files");
-  erase(*first);
+  return erase_for_reserve(first_read(node));
+}
+
+Step* Retention::first_read_on_disk(std::uint32_t node) const {
+  if (Step* const consumed = consumed_.first_on(node, Medium::disk)) return consumed;
+  if (Step* const doubtful = doubtful_.first_on(node, Medium::disk)) return doubtful;
+  return first_given_up([node](const Step& step) { return step.bytes_in(Medium::disk).contains(node); });
+}
+
+bool Retention::erase_read_on_disk(std::uint32_t node) {
+  return erase_for_reserve(first_read_on_disk(node));
+}
+
+bool Retention::erase_for_reserve(Step* step) {
+  if (step == nullptr || (step->claim == Claim::needed && !parts_.reads.withdraw(step->id))) return false;
+  if (step->claim != Claim::none)
+    tell_of_doubtful(*step, "the last tenth of the disk of " + spill_directory_ +
+                                ", at least 1 GiB, stays free for other files");
+  erase(*step);
   return true;
 }
 

@@ -77,6 +77,8 @@ class Retention {
   [[nodiscard]] bool has_read(std::uint32_t node) const;
   /// The oldest of these: the disk has its reserve only.
   bool erase_read(std::uint32_t node);
+  /// The same, of steps whose data is on the disk.
+  bool erase_read_on_disk(std::uint32_t node);
   /// One step on the disk of any node: the least needed one.
   bool erase_on_disk();
 
@@ -100,6 +102,8 @@ class Retention {
   bool erase_if_any(Step* step);
   [[nodiscard]] Step* first_given_up(const std::function<bool(const Step&)>& is_meant) const;
   [[nodiscard]] Step* first_read(std::uint32_t node) const;
+  [[nodiscard]] Step* first_read_on_disk(std::uint32_t node) const;
+  bool erase_for_reserve(Step* step);
   bool erase_given_up(const std::function<bool(const Step&)>& is_meant);
   void free_disk(const Step& step);
   void tell_of_doubtful(const Step& step, const std::string& why);

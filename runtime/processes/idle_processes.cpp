@@ -96,7 +96,21 @@ class Wakers {
     memory.seekg(static_cast<std::streamoff>(address));
     const auto bytes = static_cast<std::streamsize>(polled.size() * sizeof(pollfd));
     if (count > most_polled || !memory.read(reinterpret_cast<char*>(polled.data()), bytes)) return true;
-    return std::ranges::any_of(polled, [&](const pollfd& one) { return one.fd >= 0 && may_wake(one.fd); });
+    const auto is_open = [](const pollfd& one) { return one.fd >= 0; };
+    // Who polls nothing waits for a signal.
+    if (std::ranges::none_of(polled, is_open)) return true;
+    return std::ranges::any_of(polled, [&](const pollfd& one) { return is_open(one) && may_wake(one.fd); });
+  }
+  /// A word that other processes have, too, as that of a semaphore or a lock between processes.
+  [[nodiscard]] bool may_wake_by_memory(std::uint64_t address) const {
+    std::ifstream maps(process_ / "maps");
+    for (std::string line; std::getline(maps, line);) {
+      unsigned long begin = 0, end = 0;
+      std::array<char, 5> kind{};
+      if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, kind.data()) != 3) continue;
+      if (address >= begin && address < end) return kind[3] == 's';
+    }
+    return false;
   }
   /// A set of epoll(7), which may be in another set.
   [[nodiscard]] bool may_wake_in_set(int set, int depth = 0) const {
@@ -117,7 +131,7 @@ class Wakers {
         std::filesystem::read_symlink(process_ / "fd" / std::to_string(descriptor), error).string();
     if (error) return false;  // it was closed
     const auto is = [&](const char* word) { return kind.find(word) != std::string::npos; };
-    if (is("[eventfd]")) return false;
+    if (is("[eventfd]")) return !uses_mpi() || has_kernel_events();
     if (is("[timerfd]")) return is_armed(descriptor);
     if (is("[eventpoll]")) return may_wake_in_set(descriptor, depth + 1);
     if (kind.starts_with("socket:") || kind.starts_with("pipe:")) return !uses_mpi();
@@ -130,10 +144,13 @@ class Wakers {
     }
     return true;
   }
-  [[nodiscard]] bool uses_mpi() const {
-    std::ifstream maps(process_ / "maps");
-    for (std::string line; std::getline(maps, line);) {
-      if (line.find("/libmpi") != std::string::npos) return true;
+  [[nodiscard]] bool uses_mpi() const { return maps("/libmpi"); }
+  /// The kernel tells by an eventfd, too, what it has read or written, or that a time has passed.
+  [[nodiscard]] bool has_kernel_events() const { return maps("[io_uring]") || maps("/[aio]"); }
+  [[nodiscard]] bool maps(const char* what) const {
+    std::ifstream mappings(process_ / "maps");
+    for (std::string line; std::getline(mappings, line);) {
+      if (line.find(what) != std::string::npos) return true;
     }
     return false;
   }
@@ -146,7 +163,7 @@ bool is_thread_idle(const std::filesystem::path& process, const std::filesystem:
   const Call call = call_of(thread);
   switch (call.number) {
     case SYS_futex:
-      return call.arguments[3] == 0;  // there is no time limit
+      return call.arguments[3] == 0 && !wakers.may_wake_by_memory(call.arguments[0]);  // no time limit
 #ifdef SYS_poll
     case SYS_poll:
       return is_long(call.arguments[2]) && !wakers.may_wake_polled(call.arguments[0], call.arguments[1]);
@@ -210,9 +227,17 @@ bool is_mpi_daemon(pid_t process) {
   return name == "orted" || name == "prted" || name == "hydra_pmi_proxy";
 }
 
+/// Shells catch all signals that would end them before their traps.
+bool is_shell(pid_t process) {
+  const std::string name = first_line(directory_of(process) / "comm");
+  return std::ranges::any_of(std::array{"sh", "bash", "dash", "ksh", "zsh"},
+                             [&](const char* shell) { return name == shell; });
+}
+
 /// Whether the process has one thread, which waits for the end of its children.
 bool waits_for_children(pid_t process) {
   if (numbers_in(directory_of(process) / "task").size() != 1) return false;
+  if (!is_shell(process) && has_timers(directory_of(process))) return false;
   const Call call = call_of(directory_of(process));
   if (call.number != -1) return call.number == SYS_wait4 || call.number == SYS_waitid;
   return first_line(directory_of(process) / "wchan") == "do_wait";
@@ -232,11 +257,36 @@ std::map<pid_t, pid_t> parents() {
   return found;
 }
 
+/// With all that they have started.
+std::set<pid_t> with_descendants(std::set<pid_t> members, const std::map<pid_t, pid_t>& parent_of) {
+  for (std::size_t before = 0; before != members.size();) {
+    before = members.size();
+    for (const auto& [process, parent] : parent_of)
+      if (members.contains(parent)) members.insert(process);
+  }
+  return members;
+}
+
+/// Whether a process that is no client of the run can do nothing by itself.
+bool is_without_work(pid_t process, const std::map<pid_t, pid_t>& parent_of) {
+  const bool has_children =
+      std::ranges::any_of(parent_of, [&](const auto& entry) { return entry.second == process; });
+  return has_ended(process) || is_mpi_daemon(process) || (has_children && waits_for_children(process));
+}
+
+/// Check twice: one thread may wake another during the check.
+bool is_idle_itself(pid_t process) {
+  return are_threads_idle(directory_of(process)) && are_threads_idle(directory_of(process));
+}
+
 }  // namespace
 
 bool is_idle(pid_t process) {
-  // Check twice: one thread may wake another during the check.
-  return are_threads_idle(directory_of(process)) && are_threads_idle(directory_of(process));
+  const std::map<pid_t, pid_t> parent_of = parents();
+  return is_idle_itself(process) &&
+         std::ranges::all_of(with_descendants({process}, parent_of), [&](pid_t other) {
+           return other == process || is_without_work(other, parent_of);
+         });
 }
 
 bool is_component_idle(const std::string& mark, const std::string& component,
@@ -246,19 +296,13 @@ bool is_component_idle(const std::string& mark, const std::string& component,
   const auto of_component = processes_with_environment("SLUICE_COMPONENT=" + component);
   for (const pid_t process : processes_with_environment(mark))
     if (std::ranges::find(of_component, process) != of_component.end()) members.insert(process);
-  for (std::size_t before = 0; before != members.size();) {
-    before = members.size();
-    for (const auto& [process, parent] : parent_of)
-      if (members.contains(parent)) members.insert(process);
-  }
+  members = with_descendants(std::move(members), parent_of);
   // When the system hides the environment of processes, the other members are unknown.
   const auto is_member = [&](pid_t process) { return members.contains(process); };
   if ((waiting.empty() && !has_ended_itself) || !std::ranges::all_of(waiting, is_member)) return false;
   return std::ranges::all_of(members, [&](pid_t process) {
-    if (std::ranges::find(waiting, process) != waiting.end()) return is_idle(process);
-    const bool has_children =
-        std::ranges::any_of(parent_of, [&](const auto& entry) { return entry.second == process; });
-    return has_ended(process) || is_mpi_daemon(process) || (has_children && waits_for_children(process));
+    const bool is_waiting = std::ranges::find(waiting, process) != waiting.end();
+    return is_waiting ? is_idle_itself(process) : is_without_work(process, parent_of);
   });
 }
 

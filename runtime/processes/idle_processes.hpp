@@ -6,10 +6,10 @@
 
 namespace sluice::runtime {
 
-/// Whether no thread of the process can act without outside help. Each thread must sleep until another thread
-/// of the process wakes it, or until something comes in from outside. The connection to the matcher and MPI's
-/// own threads wait in this way. A thread that computes, sleeps for a time, or reads a file or a pipe can
-/// act. Returns false when the system does not report this.
+/// Whether no thread of the process, and no process that it has started, can act without outside help. Each
+/// thread must sleep until another thread of the process wakes it, or until something comes in from outside.
+/// The connection to the matcher and MPI's own threads wait in this way. A thread that computes, sleeps for a
+/// time, or reads a file or a pipe can act. Returns false when the system does not report this.
 [[nodiscard]] bool is_idle(pid_t process);
 
 /// Whether no process of a component of the run can act. This covers the component's processes on this

@@ -274,7 +274,8 @@ files:
                      "post starts when model has ended.", "the 10 members of member start, 4 at a time.", "model hands files 'wave_*.nc' to analysis, picture and viewer through memory.",
                      "an open of 'wave_*.nc' in analysis and viewer waits until model has closed it.", "viewer takes the newest file of 'wave_*.nc', and skips those before it.",
                      "when 3 files of 'wave_*.nc' are unread, model waits before it creates another one.",
-                     "a file of 'wave_*.nc' is discarded when all its readers have closed it; nothing of it stays on disk.",
+                     "a file of 'wave_*.nc' stays until analysis and viewer have ended, because nobody knows how many processes of analysis and viewer read it ('ranks: 1' if each is one process, or "
+                     "'for-each'); where memory is short, what was read goes first; nothing of it stays on disk.",
                      "each file of 'kept.nc' is also written to disk in the background, and stays there.", "model hands files 'log.nc' to post through burst-buffer logs on a local disk.",
                      "analysis hands files 'disk.nc' to viewer through ordinary files on disk.", "an open of 'm{instance}.nc' in viewer waits until member has synced or closed the file.",
                      "data beyond 64.0 MiB of memory waits for readers, and so do its writers.", "when model fails, it is started again, at most 3 times.", "when analysis fails, the run stops.",
