@@ -177,10 +177,11 @@ CoupledFile find(int directory, const char* path, const void* site) {
   if (whole.empty() || (!uses_mpi() && is_in_pnetcdf())) return {};
   ProcessSession& process = process_state();
   const runtime::ClientEnvironment& environment = process.session.environment();
+  const auto purpose = site == nullptr ? runtime::FindPurpose::look : runtime::FindPurpose::open;
   const bool has_streams =
       !process.is_attached && std::ranges::any_of(environment.rules, &runtime::ClientRule::is_stream);
   if (!has_streams && !process.is_attached && uses_mpi()) {
-    if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+    if (auto found = find_by_client_library(whole, purpose)) return std::move(*found);
   }
   if (!environment.is_coupled()) return {};
   const std::string fixed = from_root(whole);  // another thread may change the working directory
@@ -197,9 +198,10 @@ CoupledFile find(int directory, const char* path, const void* site) {
       continue;
     }
     if (has_streams && uses_mpi()) {
-      if (auto found = find_by_client_library(whole, runtime::FindPurpose::open)) return std::move(*found);
+      if (auto found = find_by_client_library(whole, purpose)) return std::move(*found);
     }
-    if (auto found = process.session.find(*match, is_outdated)) return file_of(std::move(*found));
+    if (auto found = process.session.find(*match, site == nullptr, is_outdated))
+      return file_of(std::move(*found));
   }
 }
 

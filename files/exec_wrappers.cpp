@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "process_session.hpp"
 #include "sluice/files/process_memory.hpp"
@@ -33,9 +34,43 @@ extern char** environ;
 #define SLUICE_JUMP_TO return
 #endif
 
+namespace sluice::files {
+
+namespace {
+
+void tell(const char* file, const char* what) noexcept {
+  const int before = errno;
+  const Inside inside;
+  try {
+    ImageSession& session = process_session();
+    if (session.environment().is_coupled())
+      session.complain(std::string(file == nullptr ? "the program" : file) + what);
+  } catch (const std::exception&) {
+    // The matcher is gone: nobody reads its log.
+  }
+  errno = before;
+}
+
+}  // namespace
+
+void note_environment(const char* program, char* const environment[]) noexcept {
+  if (!may_list_coupled()) return;
+  for (char* const* each = environment; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view variable(*each);
+    if (variable.starts_with("LD_PRELOAD=") && variable.find("sluice") != std::string_view::npos) return;
+  }
+  tell(
+      program,
+      " is started with an environment without LD_PRELOAD (env -i, for example): it sees files on disk only, "
+      "unless it hands on LD_PRELOAD and all SLUICE_ variables");
+}
+
+}  // namespace sluice::files
+
 namespace {
 
 using sluice::files::Inside;
+using sluice::files::tell;
 
 /// `exec()` is the C library's call, which comes back only where it fails.
 template <class Exec>
@@ -64,6 +99,7 @@ int exec_at(const char* path, char* const arguments[], char* const environment[]
   const auto start = [&](const char* program, char* const words[]) {
     return SLUICE_REAL(execve)(program, words, environment) == 0 ? 0 : errno;
   };
+  sluice::files::note_environment(arguments == nullptr ? path : arguments[0], environment);
   return exec_any([&] {
     const bool is_first = !sluice::files::is_in_memory_of_parent();
     const int trouble = is_first ? ENOENT : (exec(), errno);
@@ -93,19 +129,6 @@ int exec_list(const char* first, va_list rest, bool has_environment, const ExecA
 
 using Open = void*(const char* file, int mode) noexcept;
 using OpenInNamespace = void*(Lmid_t space, const char* file, int mode) noexcept;
-
-void tell(const char* file, const char* what) noexcept {
-  const int before = errno;
-  const sluice::files::Inside inside;
-  try {
-    sluice::files::ImageSession& session = sluice::files::process_session();
-    if (session.environment().is_coupled())
-      session.complain(std::string(file == nullptr ? "the program" : file) + what);
-  } catch (const std::exception&) {
-    // The matcher is gone: nobody reads its log.
-  }
-  errno = before;
-}
 
 /// The mode without RTLD_DEEPBIND, in a process that has rules.
 __attribute__((noinline)) int bound_mode(const char* file, int mode) noexcept {

@@ -103,12 +103,13 @@ bool HiddenDescriptor::is_there() const noexcept {
 ImageSession::ImageSession(runtime::ClientEnvironment environment)
     : environment_(std::move(environment)), process_token_(runtime::random_number()) {}
 
-std::optional<FoundImage> ImageSession::find(const runtime::RuleMatch& match, const IsOutdated& is_outdated) {
+std::optional<FoundImage> ImageSession::find(const runtime::RuleMatch& match, bool is_look,
+                                             const IsOutdated& is_outdated) {
   keep_another_connection();
   auto connection = take_connection();
   connection->is_outdated = &is_outdated;
   try {
-    FoundImage found = open(*connection, match);
+    FoundImage found = open(*connection, match, is_look);
     give_back(std::move(connection));
     return found;
   } catch (const Error& error) {

@@ -82,9 +82,9 @@ class ImageSession {
   /// Whether the path that somebody waits for leads to another file by now, by a link that was made
   /// meanwhile.
   using IsOutdated = std::function<bool()>;
-  /// Waits until the file is published, or is_outdated(): then there is nothing. Throws Error: NC_ENOENT when
-  /// it can never come.
-  [[nodiscard]] std::optional<FoundImage> find(const runtime::RuleMatch& match,
+  /// Waits until the file is published, or is_outdated(): then there is nothing. Who looks has not read it.
+  /// Throws Error: NC_ENOENT when it can never come.
+  [[nodiscard]] std::optional<FoundImage> find(const runtime::RuleMatch& match, bool is_look,
                                                const IsOutdated& is_outdated);
   /// The next step of a stream, with `is_look` without going on to it. The process has read the step before.
   /// Throws Error: NC_ENOENT at its end.
@@ -145,7 +145,7 @@ class ImageSession {
   void post(runtime::MessageType type, const std::vector<std::byte>& fields);
   [[nodiscard]] runtime::ReceivedMessage ask(runtime::MessageType type, std::vector<std::byte> fields,
                                              runtime::MessageType expected);
-  [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match, bool is_look = false,
+  [[nodiscard]] FoundImage open(Connection& connection, const runtime::RuleMatch& match, bool is_look,
                                 std::uint64_t again = 0);
   [[nodiscard]] bool gives_up(std::unique_ptr<Connection>& connection);
   void keep_step(const std::string& file, std::uint64_t step);

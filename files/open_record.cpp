@@ -1,6 +1,7 @@
 #include "open_record.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,7 +46,14 @@ std::optional<Recorded> how_written(const std::string& path, int flags, bool is_
   }
   if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return std::nullopt;
   if (!S_ISREG(facts.st_mode) || (flags & O_TRUNC) != 0) return Recorded::written_anew;
-  return is_by_mpi_io || is_being_written(path) ? Recorded::joined : Recorded::gone_on_with;
+  return is_being_written(path) ? Recorded::joined : Recorded::gone_on_with;
+}
+
+/// The ranks of a program look one after the other, until the destructor.
+runtime::FileDescriptor locked_record() noexcept {
+  runtime::FileDescriptor record(::open(record_path(), O_WRONLY | O_CLOEXEC));
+  if (record) (void)::flock(record.number(), LOCK_EX);
+  return record;
 }
 
 }  // namespace
@@ -97,17 +105,25 @@ void record_listing(int descriptor, const char* path) noexcept {
   errno = before;
 }
 
-void record_open_for_writing(int directory, const char* path, int flags, bool is_by_mpi_io) noexcept {
+runtime::FileDescriptor record_open_for_writing(int directory, const char* path, int flags,
+                                                bool is_by_mpi_io) noexcept {
   const int before = errno;
   const Inside inside;
+  runtime::FileDescriptor held;
   try {
     const std::string file = absolute_path(directory, path);
-    const auto how = file.empty() ? std::nullopt : how_written(file, flags, is_by_mpi_io);
-    if (how) record_open(AT_FDCWD, file.c_str(), *how);
+    if (!file.empty()) {
+      const runtime::FileDescriptor lock = is_by_mpi_io ? locked_record() : runtime::FileDescriptor{};
+      const auto how = how_written(file, flags, is_by_mpi_io);
+      if (how) record_open(AT_FDCWD, file.c_str(), *how);
+      if (is_by_mpi_io)
+        held = runtime::FileDescriptor(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    }
   } catch (const std::exception&) {
     // No memory.
   }
   errno = before;
+  return held;
 }
 
 }  // namespace sluice::files

@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
 
+#include "sluice/runtime/file_descriptor.hpp"
+
 namespace sluice::files {
 
 /// `sluice init --trial` finds out by a record which files a program writes and reads: the file that
@@ -36,7 +38,9 @@ inline void note_call(int directory, const char* path, Recorded how) noexcept {
 /// directory of its script first; that says nothing of the script.
 void record_listing(int descriptor, const char* path) noexcept;
 /// Before a file is opened for writing with these flags: appends its text. MPI-IO opens a file in each rank,
-/// and in some ranks only after the first one has closed it, so its opens never count as those that go on.
-void record_open_for_writing(int directory, const char* path, int flags, bool is_by_mpi_io) noexcept;
+/// and one of these opens may go on in the file: it counts as being written as long as the caller has what is
+/// returned, which it gives up when the file is open.
+[[nodiscard]] runtime::FileDescriptor record_open_for_writing(int directory, const char* path, int flags,
+                                                              bool is_by_mpi_io) noexcept;
 
 }  // namespace sluice::files

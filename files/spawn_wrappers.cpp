@@ -204,6 +204,7 @@ SLUICE_EXPORT int posix_spawn_file_actions_addfchdir_np(Actions* actions, int di
 SLUICE_EXPORT int posix_spawn(pid_t* process, const char* path, const Actions* actions,
                               const posix_spawnattr_t* attributes, char* const arguments[],
                               char* const environment[]) {
+  sluice::files::note_environment(path, environment);
   const auto start = [&](const char* program, char* const words[]) {
     return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
   };
@@ -213,6 +214,7 @@ SLUICE_EXPORT int posix_spawn(pid_t* process, const char* path, const Actions* a
 SLUICE_EXPORT int posix_spawnp(pid_t* process, const char* file, const Actions* actions,
                                const posix_spawnattr_t* attributes, char* const arguments[],
                                char* const environment[]) {
+  sluice::files::note_environment(file, environment);
   const auto start = [&](const char* program, char* const words[]) {
     return SLUICE_REAL(posix_spawn)(process, program, actions, attributes, words, environment);
   };

@@ -363,6 +363,9 @@ int start_coupled(const char* path, char* const arguments[], const Start& start)
   }
 }
 
+/// The event log says so where a program is started without this library.
+void note_environment(const char* program, char* const environment[]) noexcept;
+
 /// What has no slash is looked for in PATH: null.
 inline const char* path_without_search(const char* file) noexcept {
   return file != nullptr && std::strchr(file, '/') != nullptr ? file : nullptr;

@@ -134,10 +134,11 @@ FILE* recorded(FILE* stream, const char* path, bool may_write = false) noexcept 
   return stream;
 }
 
-void record_any(int directory, const char* path, int flags, const void* site) noexcept {
-  if (may_be_for_reading(flags)) sluice::files::record_open(directory, path, sluice::files::Recorded::read);
-  if (!is_for_reading(flags))
-    sluice::files::record_open_for_writing(directory, path, flags, is_of_mpi_io(site));
+sluice::runtime::FileDescriptor record_any(int directory, const char* path, const OpenHow& how) noexcept {
+  if (may_be_for_reading(how.flags))
+    sluice::files::record_open(directory, path, sluice::files::Recorded::read);
+  if (is_for_reading(how.flags)) return {};
+  return sluice::files::record_open_for_writing(directory, path, how.flags, is_of_mpi_io(how.site));
 }
 
 template <class OpenPath>
@@ -145,9 +146,8 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
 
 /// `open_path(path)` is the C library's call for another path, or for the same.
 template <class OpenPath>
-int open_it(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+int open_unrecorded(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
   const auto [flags, mode, site] = how;
-  if (path != nullptr && sluice::files::is_recording()) record_any(directory, path, flags, site);
   if (stops_at_link(directory, path, flags) || is_of_directory(path, flags))
     return open_path(directory, path);
   if (!is_for_reading(flags)) {
@@ -158,7 +158,7 @@ int open_it(int directory, const char* path, const OpenHow& how, const OpenPath&
                                          is_of_mpi_io(site) ? OpenReason::by_mpi_io : OpenReason::of_program)
                           : WrittenFile{};
     if (own.kind == WrittenFile::Kind::given && (flags & O_CREAT) != 0 && is_of_romio(site))
-      sluice::files::keep_until_reopened(own.file);
+      sluice::files::keep_until_reopened(own.file.number());
     if (own.kind != WrittenFile::Kind::ordinary) return hand_over(std::move(own), flags);
     bool is_read_on_disk = false;
     if (!is_of_no_file(flags) && may_be_for_reading(flags)) {
@@ -185,6 +185,20 @@ int open_it(int directory, const char* path, const OpenHow& how, const OpenPath&
     default:
       return recorded(open_on_disk(directory, path, how, open_path), directory, path);
   }
+}
+
+/// The same, in a trial, too.
+template <class OpenPath>
+int open_it(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  if (path == nullptr || !sluice::files::is_recording())
+    return open_unrecorded(directory, path, how, open_path);
+  const sluice::runtime::FileDescriptor held = record_any(directory, path, how);
+  const int descriptor = open_unrecorded(directory, path, how, open_path);
+  if (descriptor < 0 || is_for_reading(how.flags) || !is_of_romio(how.site)) return descriptor;
+  const Inside inside;
+  (how.flags & O_CREAT) != 0 ? sluice::files::keep_until_reopened(descriptor)
+                             : sluice::files::note_reopened(descriptor);
+  return descriptor;
 }
 
 /// A link on disk may lead to a file that only the run has. What is to be made is first tried without links,
@@ -258,7 +272,8 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
 /// `open_path(path, mode)`, as above.
 template <class OpenPath>
 FILE* fopen_any(const char* path, const char* mode, const void* site, const OpenPath& open_with) {
-  if (path != nullptr && sluice::files::is_recording()) record_any(AT_FDCWD, path, flags_of(mode), site);
+  if (path != nullptr && sluice::files::is_recording())
+    (void)record_any(AT_FDCWD, path, {flags_of(mode), 0, site});
   if (stops_at_link(AT_FDCWD, path, flags_of(mode))) return open_with(path, mode);
   if (!is_for_reading(mode)) {
     if (path != nullptr && sluice::files::records_files())

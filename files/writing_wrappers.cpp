@@ -219,6 +219,20 @@ SLUICE_EXPORT void _exit(int status) {
   __builtin_unreachable();
 }
 
+/// The C library's own ends the parent by a call that cannot be wrapped.
+SLUICE_EXPORT int daemon(int keeps_directory, int keeps_outputs) noexcept {
+  if (!sluice::files::holds_files()) return SLUICE_REAL(daemon)(keeps_directory, keeps_outputs);
+  const pid_t child = ::fork();
+  if (child > 0) ::_exit(0);
+  if (child < 0 || ::setsid() < 0 || (keeps_directory == 0 && ::chdir("/") != 0)) return -1;
+  if (keeps_outputs != 0) return 0;
+  const int nothing = ::open("/dev/null", O_RDWR);
+  if (nothing < 0) return -1;
+  for (const int output : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(nothing, output);
+  if (nothing > STDERR_FILENO) (void)::close(nothing);
+  return 0;
+}
+
 SLUICE_EXPORT void _Exit(int status) noexcept {
   sluice::files::end_at_once();
   SLUICE_REAL(_exit)(status);

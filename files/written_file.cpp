@@ -28,6 +28,7 @@
 #include "sluice/files/process_memory.hpp"
 #include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
+#include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::files {
 
@@ -175,16 +176,16 @@ constinit HeldFiles made_for_reading;
 /// Files between two opens that belong together.
 class KeptFiles {
  public:
-  void add(const runtime::FileDescriptor& file) {
-    HiddenDescriptor hidden(hidden_duplicate(file.number()));
+  void add(int file) {
+    HiddenDescriptor hidden(hidden_duplicate(file));
     const std::lock_guard lock(mutex_);
     files_.push_back(std::move(hidden));
     count_ = files_.size();
   }
   /// The process has opened the file.
-  void release(const runtime::FileDescriptor& opened) noexcept {
+  void release(int opened) noexcept {
     if (count_.load(std::memory_order_relaxed) == 0) return;
-    const FileIdentity identity = identity_of(opened.number());
+    const FileIdentity identity = identity_of(opened);
     const std::lock_guard lock(mutex_);
     std::erase_if(files_,
                   [&](const HiddenDescriptor& file) { return identity_of(file.number()) == identity; });
@@ -287,6 +288,32 @@ std::string save_directory(const runtime::ClientEnvironment& environment, const 
   return match.file.substr(0, std::max<std::size_t>(match.file.rfind('/'), 1));
 }
 
+/// Whether the ranks of this program may have different matchers: there are several on its machine, or it has
+/// ranks on others.
+bool has_several_matchers() noexcept {
+  const auto number = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? 1U : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+  };
+  const std::uint32_t ranks = runtime::world_place(::getenv).size;
+  if (ranks <= 1) return false;
+  if (number("SLUICE_MATCHERS") > 1 || number("SLUICE_VIRTUAL_NODES") > 1) return true;
+  for (const char* const here : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (std::getenv(here) != nullptr) return number(here) < ranks;
+  return number("SLURM_STEP_NUM_NODES") > 1;
+}
+
+/// By MPI-IO, a file of several matchers is on the disk, where each step of a stream would overwrite the one
+/// before. The first open is refused, too: a rank that has the file would wait for the others for ever.
+WrittenFile refuse_stream(ImageSession& session, const std::string& file) {
+  session.complain("'" + file +
+                   "' cannot be opened: it is written by MPI-IO, its rule has 'steps: stream', and the ranks "
+                   "have several matchers or nodes, which cannot share such a file. Give each step a name of "
+                   "its own, without 'steps: stream', write it by PnetCDF, or run the program on one node "
+                   "with 'matchers: 1'");
+  return {WrittenFile::Kind::failed, {}, EACCES};
+}
+
 WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, OpenReason reason) {
   if (is_in_pnetcdf()) return {};
   ImageSession& session = process_session();
@@ -297,7 +324,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool leads_out = is_link && leads_out_of_run(session, *match);
   const bool is_in_place = leads_out || matcher::is_written_in_place(match->rule.through);
   const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
-  // What has the same name in each step of a stream would lose one on the disk by the next.
+  if (match->rule.is_stream && reason == OpenReason::by_mpi_io && has_several_matchers())
+    return refuse_stream(session, match->file);
   const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
   const int trouble = trouble_of_name(directory, path, match->file.c_str(), is_link, flags);
   const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
@@ -323,7 +351,7 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
       held().add(identity);
       if ((flags & O_ACCMODE) == O_RDONLY && !is_in_memory_of_parent()) made_for_reading.add(identity);
     }
-    kept().release(file);
+    kept().release(file.number());
     note_own_connection();
   }
   return {WrittenFile::Kind::given, std::move(file), 0, opened.names};
@@ -365,12 +393,16 @@ bool leads_to_ordinary_file(int directory, const char* path) noexcept {
   }
 }
 
-void keep_until_reopened(const runtime::FileDescriptor& file) noexcept {
+void keep_until_reopened(int file) noexcept {
   try {
     kept().add(file);
   } catch (const std::exception&) {
     // No memory: it counts as closed between the two.
   }
+}
+
+void note_reopened(int file) noexcept {
+  kept().release(file);
 }
 
 int trouble_of_parent(int directory, const char* path) noexcept {
@@ -501,19 +533,31 @@ void leave_read_steps() noexcept {
   }
 }
 
+/// Whether other threads may be opening files while this one ends the process. The matcher hears of no files
+/// then, which means: of all that the process has, or is being given.
+bool may_open_meanwhile() noexcept {
+  constexpr nlink_t of_one_thread = 3;
+  struct stat facts {};
+  return has_noted_connection() && ::stat("/proc/self/task", &facts) == 0 && facts.st_nlink > of_one_thread;
+}
+
 }  // namespace
 
 void note_exit() noexcept {
   leave_read_steps();
-  if (held().is_empty()) return;
+  const bool may_open_others = may_open_meanwhile();
+  if (held().is_empty() && !may_open_others) return;
   try {
-    tell(false, held().all());
+    if (!held().is_empty()) tell(false, held().all());
+    if (may_open_others) tell(false, {});
   } catch (const std::exception&) {
   }
 }
 
 void note_end_at_once() noexcept {
-  if (held().is_empty() || has_kept_steps()) return note_exit();
+  if (has_kept_steps()) return note_exit();
+  if (may_open_meanwhile()) (void)say_farewell({});
+  if (held().is_empty()) return;
   std::array<FileIdentity, most_farewell_files> files;
   std::size_t count = 0;
   bool is_told = true;

@@ -39,7 +39,8 @@ void note_umask(mode_t mask) noexcept;
 
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
-void keep_until_reopened(const runtime::FileDescriptor& file) noexcept;
+void keep_until_reopened(int file) noexcept;
+void note_reopened(int file) noexcept;
 
 /// How many names the file of a descriptor has in the run, where the kernel knows of none.
 [[nodiscard]] std::uint32_t names_of_open_file(int descriptor) noexcept;

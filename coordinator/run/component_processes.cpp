@@ -104,11 +104,7 @@ bool ComponentProcesses::goes_on(const Member& member, bool is_last_time) const 
   if (!is_coupled(setting_.workflow, name)) return false;
   const std::vector<pid_t> rest = rest_of(member);
   if (rest.empty()) return false;
-  if (is_last_time)
-    setting_.notice(name + " has ended, and has left process " + std::to_string(rest.front()) +
-                    (rest.size() > 1 ? " and others" : "") +
-                    " in the background: opens of coupled files there fail from now on. Let the command wait "
-                    "for them (wait)");
+  if (is_last_time) setting_.notice(text_of_rest(name, rest));
   return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "format.hpp"
 #include "job_words.hpp"
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -70,6 +71,8 @@ void ForEachComponent::start_next() {
     job.place = -1;
     job.place = free_place();
     job.file = *file;
+    job.mark =
+        (setting_.directory.path() / (component_.name + '.' + std::to_string(figures_.begun))).string();
     listener_.job_begun(*this, job.file);
     start(job);
   }
@@ -82,6 +85,7 @@ void ForEachComponent::start(Job& job) {
       plan_launch(setting_.workflow, component_for(component_, job.file), setting_.launch);
   ChildOptions child = child_of(plan);
   part_jobs(child.environment, setting_.directory, component_.name + "." + std::to_string(job.place));
+  child.environment["SLUICE_JOB"] = job.mark;
   log("started for " + short_name(job.file) + ": " + as_shell_command(child.arguments));
   // later: the process is in use while it tells its end
   const auto tell_end = [this, &job] { boost::asio::post(setting_.loop, [this, &job] { ended(job); }); };
@@ -89,11 +93,20 @@ void ForEachComponent::start(Job& job) {
     job.process = std::make_unique<SupervisedProcess>(
         setting_.loop, setting_.console, component_.name + " " + short_name(job.file), std::move(child),
         SupervisedProcess::Launching{plan.by_launcher, setting_.end_timeout},
-        SupervisedProcess::Callbacks{[] {}, tell_end});
+        SupervisedProcess::Callbacks{[] {}, tell_end,
+                                     [this, &job](bool is_last_time) { return goes_on(job, is_last_time); }});
   } catch (const IoError& error) {
     const std::string problem = error.what();
     boost::asio::post(setting_.loop, [this, &job, problem] { failed(job, problem, not_started); });
   }
+}
+
+/// As for other components: ComponentProcesses::goes_on.
+bool ForEachComponent::goes_on(const Job& job, bool is_last_time) const {
+  const std::vector<pid_t> rest = runtime::processes_with_environment("SLUICE_JOB=" + job.mark);
+  if (rest.empty()) return false;
+  if (is_last_time) setting_.notice(text_of_rest(component_.name + " " + short_name(job.file), rest));
+  return true;
 }
 
 void ForEachComponent::ended(Job& job) {

@@ -59,11 +59,13 @@ class ForEachComponent {
     JobFile file;
     int place = 0;  ///< from 0 to at-most - 1: jobs that run at once have different places
     int starts = 0;
+    std::string mark;  ///< value of SLUICE_JOB in the environment of its processes
     std::unique_ptr<SupervisedProcess> process;
   };
 
   void start_next();
   void start(Job& job);
+  [[nodiscard]] bool goes_on(const Job& job, bool is_last_time) const;
   void ended(Job& job);
   void failed(Job& job, const std::string& how, ProcessEnd end);
   void remove(const Job& job, bool is_done);

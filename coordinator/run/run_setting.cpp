@@ -122,6 +122,13 @@ void part_jobs(Environment& environment, const RunDirectory& directory, const st
   make_top_session_directory(base->second);
 }
 
+std::string text_of_rest(const std::string& command, const std::vector<pid_t>& rest) {
+  return command + " has ended, and has left process " + std::to_string(rest.front()) +
+         (rest.size() > 1 ? " and others" : "") +
+         " in the background: opens of coupled files there fail from now on. Let the command wait for them "
+         "(wait)";
+}
+
 std::string as_shell_command(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {

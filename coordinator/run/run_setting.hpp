@@ -1,8 +1,11 @@
 #pragma once
+#include <sys/types.h>
+
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "console.hpp"
 #include "event_log.hpp"
@@ -51,6 +54,9 @@ class RunSetting {
 /// Gives a job of the run a directory of its own for Open MPI's files. Two jobs that create the same
 /// directory at once fail in Open MPI 4.1.
 void part_jobs(Environment& environment, const RunDirectory& directory, const std::string& job);
+
+/// What the terminal says of processes that a command, which has ended, has left for too long.
+[[nodiscard]] std::string text_of_rest(const std::string& command, const std::vector<pid_t>& rest);
 
 /// The command on one line, as a user would type it into a shell.
 [[nodiscard]] std::string as_shell_command(const std::vector<std::string>& words);

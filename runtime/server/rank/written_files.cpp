@@ -331,6 +331,9 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
   if (may_write) {
     const bool is_for_reading = (open.request.flags & O_ACCMODE) == O_RDONLY;
     writers_.note_given(file.id, client->process->process_id, is_for_reading);
+    const bool is_ending =
+        std::ranges::find(ending_processes_, client->process->token) != ending_processes_.end();
+    if (is_ending) writers_.note_left(client->process->process_id);
     file.closes_wanted = open.request.closes;
   }
   clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
@@ -387,6 +390,15 @@ Listing WrittenFiles::list(const ListRequest& request) const {
 }
 
 // Closing
+
+void WrittenFiles::note(const Client& client, const FileHolder& note) {
+  if (note.holds || note.is_by_exec || !note.files.empty())
+    return writers_.note(client.process->process_id, note);
+  constexpr std::size_t most_known = 256;
+  ending_processes_.push_back(client.process->token);
+  if (ending_processes_.size() > most_known) ending_processes_.pop_front();
+  writers_.note_left(client.process->process_id);
+}
 
 void WrittenFiles::take(const FileWriters::News& news) {
   File* const file = find(news.file);
@@ -774,7 +786,10 @@ void WrittenFiles::tell_of_copies() const {
 
 /// What is published already goes on.
 void WrittenFiles::end_with_component(FileId id) {
-  if (const File* const file = find(id); file != nullptr && is_open(*file)) writers_.look(id);
+  if (const File* const file = find(id); file != nullptr && is_open(*file)) {
+    if (file->bytes.is_in_place) writers_.trust_holders(id);  // other components may have it open, too
+    writers_.look(id);
+  }
   File* const file = find(id);
   if (file == nullptr) return;
   if (file->state == File::State::beginning) return abandon(*file, file->component() + " has ended");

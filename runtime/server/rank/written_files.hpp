@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,7 +32,8 @@ class WrittenFiles {
   void start(std::uint64_t memory_bytes) noexcept { bytes_.start(memory_bytes); }
   /// Answers by `file_opened`, or by an error: NC_EEXIST, NC_ENOENT, or what the registry says to a create.
   void open(Client& client, std::uint32_t tag, const OpenFile& request);
-  void note(const Client& client, const FileHolder& note) { writers_.note(client.process->process_id, note); }
+  /// Without files: the process ends, and leaves all its files in order, also those that it is being given.
+  void note(const Client& client, const FileHolder& note);
   /// Answers by `done`; NC_ENOENT where there is no such file here.
   void remove(Client& client, std::uint32_t tag, const Open& request);
   /// Gives a file another name, or one more. Answers by `done`, or by an error: NC_ENOENT, NC_EEXIST.
@@ -193,6 +195,7 @@ class WrittenFiles {
   std::map<FileId, File> files_;                  ///< until they are published or given up
   std::map<matcher::StepId, std::string> paths_;  ///< of steps that were published and live
   std::map<std::uint64_t, std::string> landed_;   ///< files on disk, by st_ino, that got the bytes of these
+  std::deque<std::uint64_t> ending_processes_;    ///< the last that have said so: their tokens
   std::set<std::uint32_t> continued_;             ///< rules of files that were written in parts
   std::set<std::uint32_t> damaged_;               ///< rules of files that were no CDF files, as they began
   std::vector<Ending> endings_;

@@ -79,6 +79,10 @@ bool FileWriters::are_asked(FileId file) const {
   return found != files_.end() && found->second.are_asked;
 }
 
+void FileWriters::trust_holders(FileId file) {
+  if (Writers* const writers = find(file)) writers->is_told = false;
+}
+
 /// A process tells when it has closed a file, so that is known before the kernel tells.
 void FileWriters::note(std::uint32_t process, const FileHolder& note) {
   std::vector<FileId> left;
@@ -91,6 +95,19 @@ void FileWriters::note(std::uint32_t process, const FileHolder& note) {
     const bool has_closed = !note.holds && !note.is_by_exec && writers.is_given;
     if (has_closed && writers.is_told && !is_open(writers)) left.push_back(file);
   }
+  settle_left(left);
+}
+
+void FileWriters::note_left(std::uint32_t process) {
+  std::vector<FileId> left;
+  for (auto& [file, writers] : files_) {
+    const bool has_held = std::erase(writers.holders, process) + std::erase(writers.heirs, process) > 0;
+    if (has_held && writers.is_given && writers.is_told && !is_open(writers)) left.push_back(file);
+  }
+  settle_left(left);
+}
+
+void FileWriters::settle_left(const std::vector<FileId>& left) {
   for (const FileId file : left) {
     const Writers* const writers = find(file);
     if (writers != nullptr && !writers->are_asked) settle(file);

@@ -44,10 +44,14 @@ class FileWriters {
   void note_open(FileId file) { files_.at(file).is_given = true; }
   /// What a process tells of the files that it holds.
   void note(std::uint32_t process, const FileHolder& note);
+  /// The process ends, and has left all its files in order.
+  void note_left(std::uint32_t process);
   /// Receives what has happened so far.
   void take_news();
   /// Receives at once that nobody can write, if that has not been told.
   void look(FileId file);
+  /// From now on, only processes that hold the file can write, whatever the kernel tells of others.
+  void trust_holders(FileId file);
   /// Whether somebody can write. Where the kernel does not tell, a holder can.
   [[nodiscard]] bool is_open(FileId file) const { return is_open(files_.at(file)); }
   /// Whether nobody could write a moment ago, and the processes are being asked.
@@ -73,6 +77,7 @@ class FileWriters {
   void closed(int watch);
   void look_again(FileId file, std::uint64_t doubt, std::chrono::microseconds after);
   void settle(FileId file);
+  void settle_left(const std::vector<FileId>& left);
   [[nodiscard]] bool ask(FileId file, News& news);
 
   boost::asio::io_context& loop_;

@@ -56,5 +56,27 @@ def lasting():
     expect(open("read").read() == "whole\n" and "in the background" in result.all, "the run ends with a notice")
 
 
+def run_jobs(command, files):
+    with open("daemon.py", "w") as program:
+        program.write(DAEMON)
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"version: 1\nname: guests\nstaging: {{prewarm: 0}}\ncomponents:\n  w: {{command: [sh, -c, 'for i in {files}; do echo $i > a$i.dat; done']}}\n"
+                   f"  j: {{command: [sh, -c, '{command}', sh, '{{file}}'], for-each: 'a*.dat', at-most: 2}}\nfiles:\n  - {{path: 'a*.dat', writer: w, readers: [j]}}\n")
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0)
+
+
+def job():
+    """The same of a job: its file is there for the processes that it has left."""
+    run_jobs("(sleep 1; cat $1 > copy.$(basename $1)) > /dev/null 2>&1 &", "1 2 3")
+    for number in (1, 2, 3):
+        expect(open(f"copy.a{number}.dat").read() == f"{number}\n", "the job reads its file")
+
+
+def lasting_job():
+    """A daemon of a job does not hold up the run, and the run says what it leaves."""
+    result = run_jobs("cat $1 > copy; python3 daemon.py 1000 never", "1")
+    expect(open("copy").read() == "1\n" and "in the background" in result.all, "the run ends with a notice")
+
+
 clear_directory()
 globals()[case]()
