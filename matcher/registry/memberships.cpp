@@ -114,7 +114,7 @@ void Memberships::finish_group(Group& group) {
   const auto ended = parts_.groups.remove(group);
   if (step == nullptr) return;
   NodeBytes read_on_disk;  // the review below may erase the step
-  if (!group.writes()) read_on_disk = parts_.grants.bytes_on_disk(*step);
+  if (!group.writes()) read_on_disk = parts_.memory_waits.bytes_on_disk(*step);
   if (!group.writes()) {
     std::erase(step->readers, &group);
     if (step->readers.empty()) parts_.memory_waits.drop_inbound_on(*step);
@@ -131,7 +131,7 @@ void Memberships::finish_group(Group& group) {
     parts_.offer_maker.note_written(*step, group);
   }
   parts_.retention.review(*step);
-  for (const auto& [node, bytes] : read_on_disk) parts_.grants.keep_reserve(node);
+  parts_.memory_waits.keep_reserve(read_on_disk);
 }
 
 bool Memberships::end_process(Process& process, const std::string& reason) {

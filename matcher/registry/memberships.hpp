@@ -21,7 +21,6 @@ class Memberships {
     ReaderBook& readers;
     Drains& drains;
     Retention& retention;
-    SegmentGrants& grants;
     MemoryWaits& memory_waits;
     Publication& publication;
     GroupTable& groups;

@@ -157,9 +157,18 @@ void SegmentGrants::note_spill_refused(MemoryWait& wait, std::uint64_t bytes, co
 void SegmentGrants::keep_reserve(std::uint32_t node) {
   constexpr std::uint64_t least_bytes = 4096;
   if (probes_.contains(node)) return;
-  auto [segment, is_made] =
-      parts_.pools.at(node).spill({least_bytes, SegmentUse::data, {}, 0, false, DiskRoom::beyond_reserve});
-  if (!is_made) probes_.emplace(node, std::move(segment));
+  const auto is_refused = [&] {
+    try {
+      auto [segment, is_made] = parts_.pools.at(node).spill(
+          {least_bytes, SegmentUse::data, {}, 0, false, DiskRoom::beyond_reserve});
+      if (!is_made) probes_.emplace(node, std::move(segment));
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  while (is_refused() && parts_.retention.erase_read_on_disk(node)) {
+  }
 }
 
 bool SegmentGrants::probe_made(SegmentId segment, const std::string& trouble) {

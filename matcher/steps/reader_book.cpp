@@ -40,7 +40,7 @@ void ReaderBook::note_read(Step& step, const Group& group) {
     if (readers[i] != group.component->name) continue;
     ReaderRecord& record = step.read_by[i];
     if (group.is_look()) {
-      looked_at_.insert({step.id, i});
+      looked_at_[step.id].insert(i);
       continue;
     }
     const bool is_early = step.state == StepState::in_progress && step.publish_at != PublishAt::write;
@@ -99,7 +99,7 @@ void ReaderBook::note_early_readers(Step& step) {
 }
 
 void ReaderBook::forget(StepId step) {
-  looked_at_.erase(looked_at_.lower_bound({step, 0}), looked_at_.lower_bound({step + 1, 0}));
+  looked_at_.erase(step);
 }
 
 bool ReaderBook::note_continued(std::uint32_t rule) {
@@ -188,8 +188,9 @@ bool ReaderBook::is_given_up(const Step& step) const {
 bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
   const Component* const component = processes_.find_component(rules_.of(step.key).readers[reader]);
   const ReaderRecord& record = step.read_by[reader];
-  if (component != nullptr && !record.has_closed && looked_at_.contains({step.id, reader}))
-    return is_given_up_by_lookers(*component);
+  const auto looked = looked_at_.find(step.id);
+  const bool has_looked = looked != looked_at_.end() && looked->second.contains(reader);
+  if (component != nullptr && !record.has_closed && has_looked) return is_given_up_by_lookers(*component);
   if (component == nullptr || component->processes > 0 || !record.has_closed || record.is_unfinished)
     return false;
   if (jobs_.find(component->name, step.key.rule) != nullptr) return false;

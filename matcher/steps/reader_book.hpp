@@ -1,7 +1,7 @@
 #pragma once
-#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -78,12 +78,7 @@ class ReaderBook {
   /// by rule and reader: processes that have read one step
   std::vector<std::vector<std::size_t>> most_processes_;
   /// Readers of which a process has asked for facts of the file, as `stat` does.
-  struct Looker {
-    StepId step = 0;
-    std::size_t reader = 0;
-    auto operator<=>(const Looker&) const = default;
-  };
-  std::set<Looker> looked_at_;
+  std::map<StepId, std::set<std::size_t>> looked_at_;
   std::vector<bool> is_continued_rule_;  ///< by rule: a file was opened for writing again
 };
 

@@ -217,14 +217,12 @@ bool Retention::erase_read(std::uint32_t node) {
   return erase_for_reserve(first_read(node));
 }
 
-Step* Retention::first_read_on_disk(std::uint32_t node) const {
-  if (Step* const consumed = consumed_.first_on(node, Medium::disk)) return consumed;
-  if (Step* const doubtful = doubtful_.first_on(node, Medium::disk)) return doubtful;
-  return first_given_up([node](const Step& step) { return step.bytes_in(Medium::disk).contains(node); });
-}
-
 bool Retention::erase_read_on_disk(std::uint32_t node) {
-  return erase_for_reserve(first_read_on_disk(node));
+  Step* first = consumed_.first_on(node, Medium::disk);
+  if (first == nullptr) first = doubtful_.first_on(node, Medium::disk);
+  if (first == nullptr)
+    first = first_given_up([node](const Step& step) { return step.bytes_in(Medium::disk).contains(node); });
+  return erase_for_reserve(first);
 }
 
 bool Retention::erase_for_reserve(Step* step) {

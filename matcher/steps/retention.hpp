@@ -102,7 +102,6 @@ class Retention {
   bool erase_if_any(Step* step);
   [[nodiscard]] Step* first_given_up(const std::function<bool(const Step&)>& is_meant) const;
   [[nodiscard]] Step* first_read(std::uint32_t node) const;
-  [[nodiscard]] Step* first_read_on_disk(std::uint32_t node) const;
   bool erase_for_reserve(Step* step);
   bool erase_given_up(const std::function<bool(const Step&)>& is_meant);
   void free_disk(const Step& step);

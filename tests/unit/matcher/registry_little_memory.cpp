@@ -123,7 +123,7 @@ TEST_SUITE("registry: little memory") {
 
   TEST_CASE("what was read is worth less than the reserve of the spill disk, the oldest first") {
     ScriptWorld world("/scratch");
-    world.memory.disk_bytes = 20 * mib;
+    world.memory.disk_bytes = 20 * mib + least_segment;
     world.memory.reserve_bytes = 8 * mib;
     const ProcessId reader = world.shell();
     for (const char* const name : {"a.nc", "b.nc", "c.nc"}) {
@@ -139,6 +139,24 @@ TEST_SUITE("registry: little memory") {
     CHECK(world.has_told("`ranks: 1`"));
     CHECK(world.has_told("`for-each`"));
     CHECK(world.registry.status().bytes_spilled == 12 * mib);
+  }
+
+  TEST_CASE("what was read from the spill disk gives up the reserve to other programs") {
+    ScriptWorld world("/scratch");
+    world.memory.disk_bytes = 20 * mib + least_segment;
+    world.memory.reserve_bytes = 8 * mib;
+    const ProcessId reader = world.shell();
+    for (const char* const name : {"a.nc", "b.nc", "c.nc"}) {
+      CHECK(world.is_granted(world.put(name)));
+      world.publish(world.writer, world.step);
+    }
+    world.memory.disk_bytes = 16 * mib + least_segment;  // other programs have the rest
+    CHECK(world.read(reader, "a.nc") != 0);              // is in memory
+    CHECK(world.registry.status().bytes_spilled == 12 * mib);
+    CHECK(world.read(reader, "b.nc") != 0);
+    CHECK(world.refusal(world.open(reader, "b.nc", world.alone())) == NC_ENOENT);
+    CHECK(world.read(reader, "a.nc") != 0);
+    CHECK(world.registry.status().bytes_spilled == 6 * mib);
   }
 
   TEST_CASE("what nobody has read uses the reserve of the spill disk") {

@@ -17,7 +17,7 @@ constexpr int files = 6;
 struct ReaderWorld : World {
   explicit ReaderWorld(std::uint32_t readers, std::uint64_t disk_mib = 100, std::string spill = "/scratch")
       : World(one_rule(), 8 * mib, no_retention, {{"model", 1}, {"analysis", readers}}, 1, std::move(spill)) {
-    memory.disk_bytes = disk_mib * mib;
+    memory.disk_bytes = disk_mib * mib + least_segment;
     writer = process("model");
   }
   static std::string name(int i) { return "f" + std::to_string(i) + ".nc"; }

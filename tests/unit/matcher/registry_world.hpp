@@ -15,6 +15,9 @@ namespace sluice::matcher::test {
 inline constexpr std::uint64_t kib = 1024;
 inline constexpr std::uint64_t mib = 1024 * kib;
 
+/// By which the registry tries whether a disk has space.
+inline constexpr std::uint64_t least_segment = 4096;
+
 /// Segments as plain memory. The first bytes of a segment show what was done with it.
 class PlainMemory final : public SegmentMemory {
  public:
