@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from flows import PYTHON, run, same_lines, script, write_flow  # before harness: it finds that
+from flows import PYTHON, compile_model, run, same_lines, script, write_flow  # before harness: it finds that
 import harness
 from harness import clear_directory, expect, text
 
@@ -77,23 +77,12 @@ program model
     call ok(nf90_put_var(id, v, (/ 1., 2., 3. /) * i, start=(/ 1, i /), count=(/ 3, 1 /)))
     call ok(nf90_close(id))
   end do
-contains
-  subroutine ok(status)
-    integer, intent(in) :: status
-    if (status /= nf90_noerr) then
-      print *, trim(nf90_strerror(status))
-      stop 1
-    end if
-  end subroutine
-end program
 """
 
 
 def fortran():
     """A netCDF-Fortran model opens its file again for each record."""
-    with open("model.f90", "w") as file:
-        file.write(FORTRAN)
-    harness.call("gfortran", "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)
+    compile_model(FORTRAN)
     same_dump(os.path.abspath("model") + "\n")
 
 

@@ -39,3 +39,22 @@ def same_lines(own, on_disk, what):
     for i, (line, other) in enumerate(zip(mine, theirs)):
         expect(line == other, f"{what}, line {i + 1}: {line}, and on disk: {other}; before: {theirs[max(0, i - 3):i]}")
     expect(len(mine) == len(theirs), f"{what}: {len(mine)} lines, and on disk {len(theirs)}")
+
+
+OK_OF_FORTRAN = """contains
+  subroutine ok(status)
+    integer, intent(in) :: status
+    if (status /= nf90_noerr) then
+      print *, trim(nf90_strerror(status))
+      stop 1
+    end if
+  end subroutine
+end program
+"""
+
+
+def compile_model(program):
+    """Makes `model` of a program of netCDF-Fortran without its end, which may call ok(status)."""
+    with open("model.f90", "w") as file:
+        file.write(program + OK_OF_FORTRAN)
+    harness.call("gfortran", "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)

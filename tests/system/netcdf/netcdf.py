@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from flows import BYTES, PYTHON, SLUICE, run, same_lines, script, write_flow  # before harness: it finds that
+from flows import BYTES, PYTHON, SLUICE, compile_model, run, same_lines, script, write_flow  # before harness: it finds that
 import harness
 from harness import clear_directory, expect, text
 
@@ -96,23 +96,12 @@ program model
     call ok(nf90_sync(id))
   end do
   call ok(nf90_close(id))
-contains
-  subroutine ok(status)
-    integer, intent(in) :: status
-    if (status /= nf90_noerr) then
-      print *, trim(nf90_strerror(status))
-      stop 1
-    end if
-  end subroutine
-end program
 """
 
 
 def fortran():
     """A netCDF-Fortran model writes, and ncdump gives what it gives of its file on disk."""
-    with open("model.f90", "w") as file:
-        file.write(FORTRAN)
-    harness.call("gfortran", "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)
+    compile_model(FORTRAN)
     harness.call("sh", "-c", "mkdir direct && cd direct && ../model && ncdump a.nc > dump", status=0)
     write_flow("./model", "ncdump a.nc > dump")
     run()
