@@ -48,7 +48,7 @@ std::string describe_memory(const RunView& view) {
 
 /// Bytes are counted when a process closes a file.
 std::string describe_traffic(const Traffic& traffic) {
-  return "files closed so far: put " + format_bytes(traffic.put_bytes) + " (" + rate_text(traffic.put_rate) +
+  return "closed files: put " + format_bytes(traffic.put_bytes) + " (" + rate_text(traffic.put_rate) +
          "), got or opened " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
 }
 
