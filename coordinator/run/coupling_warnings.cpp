@@ -263,12 +263,12 @@ class CouplingWarnings {
     std::string text = "'" + read.reader + "' has read only a part of '" + read.name + "'";
     if (read.files > 1) text += " and " + format_count(read.files - 1, "more file");
     text += ": its writer " + rule.writer + " has gone on in it afterwards";
-    if (read.closes > 0) text += ", and has closed it " + std::to_string(read.closes) + " times in all";
+    if (read.closes > 1) text += ", and has closed it " + std::to_string(read.closes) + " times in all";
     text += ". If '" + read.reader + "' wants the whole, ";
     const std::string place = " to the rule '" + rule.pattern + "' (" + place_of(workflow_, rule) + ")";
     if (read.is_by_puts) {
       text += "give it 'start: when-done', or let " + rule.writer + " keep the file open";
-    } else if (read.closes > 0) {
+    } else if (read.closes > 1) {
       text += "add 'publish: close:" + std::to_string(read.closes) + "'" + place +
               ", or 'publish: exit' where that number changes";
     } else {
