@@ -144,11 +144,10 @@ std::optional<std::filesystem::path> events_of(const std::string& named) {
 
 int log_command(const Arguments& arguments) {
   if (arguments.size() == 1 && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << "sluice log FILE.meta …\nPrints burst-buffer logs; of a workflow or the log directory of a "
-                 "run, the "
-                 "events\nof the run. Exit status: 0 if all logs are sound; 1 if "
-                 "an entry is\ntorn or damaged (the output names the entry).\n"
-                 "Example: sluice log /scratch/out.nc_7_0.meta\n";
+    std::cout
+        << "sluice log FILE.meta …\nPrints burst-buffer logs; of a workflow or a log directory, the "
+           "events of the\nrun. Exit status: 0 if all logs are sound; 1 if an entry is torn or damaged\n"
+           "(the output names the entry).\nExample: sluice log /scratch/out.nc_7_0.meta\n";
     return status_ok;
   }
   if (arguments.empty() || arguments.front().starts_with("-")) {

@@ -140,7 +140,7 @@ def schema():
                  "version: 1\ncomponents: {a: {command: x}}\nfiles: [{path: x, writer: a}]"]:
         expect(list(validator.iter_errors(load(text))), f"the schema finds no mistake in {text}")
     described = [key for key, value in validator.schema["properties"]["files"]["items"]["properties"].items() if value["description"]]
-    expect(len(described) == 15, f"descriptions of the keys of a rule: {described}")
+    expect(len(described) == 16, f"descriptions of the keys of a rule: {described}")
 
 
 def completions(line, script):
