@@ -50,7 +50,7 @@ WrittenFile open_written(int directory, const char* path, int flags) noexcept {
 /// looked at. The matcher hears of it behind the call, so that it need not look again.
 template <class Close>
 int close_it(int descriptor, const Close& close) {
-  if (sluice::files::is_inside) return close();
+  if (sluice::files::is_inside || !sluice::files::may_close_written()) return close();
   int before = errno;
   ClosedFile file;
   {

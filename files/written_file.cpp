@@ -496,8 +496,11 @@ void note_umask(mode_t mask) noexcept {
   known_mask = mask;
 }
 
+bool may_close_written() noexcept {
+  return !held_by_process.is_empty() || !held_after_vfork.is_empty();
+}
+
 ClosedFile begin_close(int descriptor) noexcept {
-  if (held_by_process.is_empty() && held_after_vfork.is_empty()) return {};
   const FileIdentity any = made_for_reading.is_empty() ? no_file : identity_of(descriptor);
   const bool counts_all = any != no_file && made_for_reading.has(any);
   const FileIdentity file = counts_all ? any : written_by(descriptor);

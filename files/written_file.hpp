@@ -56,6 +56,9 @@ struct ClosedFile {
   bool has_landing = false;  ///< it has a name on disk, where it is complete when the matcher says so
 };
 
+/// Whether the process, or its parent by vfork, may have a file open that it writes: without one,
+/// begin_close() finds nothing.
+[[nodiscard]] bool may_close_written() noexcept;
 /// The descriptor is about to be closed.
 [[nodiscard]] ClosedFile begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
