@@ -73,7 +73,7 @@ int close_any(int descriptor, const Close& close) {
 }
 
 /// For a file that is being written, a call that brings it to storage does what its rule promises for a sync:
-/// docs/design/synced-files.md. `ask` returns errno, or 0.
+/// docs/design/written-files.md, "Syncs". `ask` returns errno, or 0.
 template <class Ask, class Sync>
 int sync_any(const Ask& ask, const Sync& sync) {
   const auto is_ours = [] { return !sluice::files::is_inside && sluice::files::may_write_any(); };

@@ -15,7 +15,7 @@
 namespace sluice::matcher {
 
 /// The visible part of a step while it is written, and the end of a step: complete, cut off, or discarded.
-/// docs/design/steps-in-progress.md.
+/// docs/design/reading.md.
 class Publication {
  public:
   struct Parts {

@@ -26,7 +26,7 @@ class GetContinuation {
   virtual void continue_get(WaitingGet waiting) = 0;
 };
 
-/// Gets that wait until their elements are put: docs/design/steps-in-progress.md.
+/// Gets that wait until their elements are put: docs/design/reading.md.
 class DeferredGets {
  public:
   DeferredGets(MatcherBase& base, ClientConnections& clients, StepViews& views, GetContinuation& gets)

@@ -1,5 +1,5 @@
 // What an fsync of a file does that is being written: readers get its bytes as a step, and they are saved, as
-// the file's rule says. docs/design/synced-files.md.
+// the file's rule says. docs/design/written-files.md, "Syncs".
 #include <sys/stat.h>
 
 #include <algorithm>
