@@ -52,8 +52,7 @@ FileInPlace FileInPlace::open(const OpenFile& request) {
   opened.file = FileDescriptor(::open(request.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   opened.trouble = opened.file ? 0 : errno;
   if (!opened.file) return opened;
-  constexpr mode_t permissions = 07777;
-  if (made) (void)::fchmod(made.number(), request.permissions & permissions);
+  if (made) (void)::fchmod(made.number(), mode_of(request.permissions));
   if (!made && !request.is_renamed) opened.before = state_of(opened.file);
   opened.is_told = tells_of_writers(opened.file);
   return opened;

@@ -23,13 +23,12 @@ std::string link_to(const FileDescriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.number());
 }
 
-namespace {
-
-constexpr mode_t all_permissions = 07777;
-
 mode_t mode_of(std::uint32_t permissions) noexcept {
+  constexpr mode_t all_permissions = 07777;
   return static_cast<mode_t>(permissions) & all_permissions;
 }
+
+namespace {
 
 /// Empty and errno where that fails. `made`: as it was made, so its owner can read it.
 FileDescriptor for_reading(const FileDescriptor& made, std::uint32_t permissions) noexcept {

@@ -16,6 +16,8 @@ namespace sluice::runtime {
 // Files in memory, or on the spill disk, that programs write by the C library. Errors are IoError with an
 // NC_* status.
 
+/// What chmod(2) can set of the mode of a file, or of what a process has asked for.
+[[nodiscard]] mode_t mode_of(std::uint32_t permissions) noexcept;
 /// A path by which this process can open the same file again.
 [[nodiscard]] std::string link_to(const FileDescriptor& file);
 /// An empty file in memory, opened so that is_open_for_writing() tells of others. The descriptor may be one

@@ -41,8 +41,7 @@ void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexce
   struct stat wanted {
   }, now{};
   if (!files_.find_facts(step, wanted)) return;
-  constexpr mode_t permissions = 07777;
-  const bool has_mode = (wanted.st_mode & permissions) == (kept.facts.st_mode & permissions);
+  const bool has_mode = mode_of(wanted.st_mode) == mode_of(kept.facts.st_mode);
   const bool has_owner = wanted.st_uid == kept.facts.st_uid && wanted.st_gid == kept.facts.st_gid;
   const bool has_time = is_same_time(wanted.st_mtim, kept.facts.st_mtim);
   if (has_mode && has_owner && has_time) return;
@@ -50,7 +49,7 @@ void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexce
   if (!file || ::fstat(file.number(), &now) != 0 || !is_as_it_was(kept.facts, now)) return;
   const std::string link = link_to(file);
   if (!has_owner) (void)!::chown(link.c_str(), wanted.st_uid, wanted.st_gid);  // as the owner may
-  if (!has_mode || !has_owner) (void)::chmod(link.c_str(), wanted.st_mode & permissions);
+  if (!has_mode || !has_owner) (void)::chmod(link.c_str(), mode_of(wanted.st_mode));
   const timespec times[] = {wanted.st_atim, wanted.st_mtim};
   if (!has_time) (void)::utimensat(AT_FDCWD, link.c_str(), times, 0);
 }

@@ -119,7 +119,7 @@ void WrittenBytes::make(const OpenFile& request, SharedFile base, const Begun& t
     if (is_large(base ? file_size(*base) : last_bytes_[request.key.rule]))
       return make_on_disk(std::move(base), permissions, then);
     SpareFile spare = base ? spares_.take(request.path, base) : SpareFile{};
-    const bool is_fit = spare.file && ::fchmod(spare.file->number(), permissions & 0777U) == 0;
+    const bool is_fit = spare.file && ::fchmod(spare.file->number(), mode_of(permissions)) == 0;
     made.file = is_fit ? std::move(spare.file) : shared(make_memory_file(permissions));
     if (is_fit) made.lacks = std::move(spare.lacks);
   } catch (const Error& error) {
@@ -311,7 +311,7 @@ void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then th
       const struct stat facts = status_of(*from);
       int trouble = ::lseek(to->number(), 0, SEEK_SET) < 0 ? errno : copy_bytes(*from, *to);
       if (trouble == 0 && ::ftruncate(to->number(), facts.st_size) != 0) trouble = errno;
-      if (trouble == 0 && ::fchmod(to->number(), facts.st_mode & 07777) != 0) trouble = errno;
+      if (trouble == 0 && ::fchmod(to->number(), mode_of(facts.st_mode)) != 0) trouble = errno;
       set_times(*to, facts);
       if (trouble != 0)
         *outcome = outcome_of(IoError(status_of_error_number(trouble), trouble, "the file", "write"));

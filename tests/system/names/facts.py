@@ -113,6 +113,7 @@ CASES = {
     "a file that is opened to look at it gets one more name": ("echo 1 > a.dat; exec 3>> a.dat; ln a.dat b.dat; exec 3>&-; cat a.dat b.dat; test a.dat -ef b.dat; echo $?; ls *.dat", "cat b.dat a.dat; ls *.dat"),
     "names of one file stay its names however often it is written": ("mkdir -p e; echo 1 > a.dat; ln a.dat b.dat; ln b.dat c.dat; for i in 2 3 4 5; do echo $i > a.dat; echo $i >> b.dat; truncate -s 3 c.dat; cat b.dat; test a.dat -ef c.dat; echo $?; done; "
                                                                      "mv a.dat d.dat; for i in 6 7; do echo $i >> d.dat; echo $i > c.dat; cat b.dat d.dat; test b.dat -ef d.dat; echo $?; done", "cat b.dat c.dat d.dat"),
+    "a large file keeps its permissions as programs go on in it": ("dd if=/dev/zero of=a.dat bs=1M count=3 2> /dev/null; chmod 1640 a.dat; for i in 1 2 3 4 5 6; do echo $i >> a.dat; stat -c '%a %s' a.dat; done", "stat -c '%a %s' a.dat; tail -c 6 a.dat"),
     "a walk goes into directories": (WALK, "cat d/b.dat"),
     "odd paths": (PATHS, "cat a.dat; ls *.dat"),
     "nothing of ours is in directories": ("for i in 1 2 3 4 5 6; do dd if=/dev/zero of=a$i.dat bs=1M count=8 2> /dev/null; ls -a | grep sluice; find . -name '*sluice*'; mv a$i.dat b$i.txt & ls -a | grep sluice; wait; "
