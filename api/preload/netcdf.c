@@ -22,26 +22,27 @@ typedef int (*finder)(const struct sluice_netcdf_call*);
    functions, so such calls come here again: they go on to the same library. */
 static __thread void* library_in_use;
 
-enum { path_size = 4096 };
+struct loaded_object {
+  int before; /* how many others come before it */
+  char path[4096];
+};
 
-/* For dl_iterate_phdr: copies the path of the object that *wanted[0] others come before to wanted[1]. */
+/* For dl_iterate_phdr. */
 static int copy_path(struct dl_phdr_info* object, size_t size, void* wanted) {
-  void** const index_and_path = wanted;
+  struct loaded_object* const found = wanted;
   (void)size;
-  if ((*(int*)index_and_path[0])-- > 0) return 0;
-  snprintf(index_and_path[1], path_size, "%s", object->dlpi_name);
+  if (found->before-- > 0) return 0;
+  snprintf(found->path, sizeof found->path, "%s", object->dlpi_name);
   return 1;
 }
 
 /* The first object of the process, in the order of loading, that has the function, or that is linked with
    what has it. */
 static function function_of_any(const char* name, const void* own) {
-  char path[path_size];
-  for (int index = 0;; ++index) {
-    int left = index;
-    void* wanted[2] = {&left, path};
-    if (dl_iterate_phdr(copy_path, wanted) == 0) return NULL;
-    void* const handle = path[0] == '\0' ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  for (int before = 0;; ++before) {
+    struct loaded_object object = {before, ""};
+    if (dl_iterate_phdr(copy_path, &object) == 0) return NULL;
+    void* const handle = object.path[0] == '\0' ? NULL : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
     function const found = handle == NULL ? NULL : (function)dlsym(handle, name);
     if (handle != NULL) dlclose(handle);
     if (found != NULL && (const void*)found != own) return found;

@@ -115,22 +115,12 @@ void OfferBook::end_step(StepId step) {
 }
 
 void OfferBook::end_process(ProcessId process) {
-  for (auto page = pages_.begin(); page != pages_.end();) {
-    const auto member = std::ranges::find(page->members, process);
-    if (member == page->members.end()) {
-      ++page;
-      continue;
-    }
-    page->ended.push_back(static_cast<std::uint32_t>(member - page->members.begin()));
-    (void)withdraw(*page);
-    if (page->ended.size() < page->members.size()) {
-      ++page;
-      continue;
-    }
-    reads_.end_written(page->memory->id());
-    board_->end(page->memory->id());
-    page = pages_.erase(page);
-  }
+  const auto end = [&](const Page& page) {
+    reads_.end_written(page.memory->id());
+    board_->end(page.memory->id());
+  };
+  end_member(
+      pages_, process, [&](Page& page) { (void)withdraw(page); }, end);
 }
 
 }  // namespace sluice::matcher

@@ -66,8 +66,7 @@ class OfferBook {
   [[nodiscard]] Taken take(StepId step, ProcessId process, const Open& open);
   /// All members of the step's group have finished. Its slot stays while its read is offered.
   void end_step(StepId step);
-  /// Its groups get no further offers. A page goes with its last process, because a process may be about to
-  /// write into it as long as it lives.
+  /// Its groups get no further offers: end_member().
   void end_process(ProcessId process);
 
  private:

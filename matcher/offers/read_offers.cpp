@@ -124,23 +124,12 @@ void ReadOffers::end_written(SegmentId written) {
 }
 
 void ReadOffers::end_process(ProcessId process) {
-  for (auto page = pages_.begin(); page != pages_.end();) {
-    const auto member = std::ranges::find(page->members, process);
-    if (member == page->members.end()) {
-      ++page;
-      continue;
-    }
-    page->ended.push_back(static_cast<std::uint32_t>(member - page->members.begin()));
-    page->is_over = true;
-    end(*page);
-    board_->make_loud(page->written->id());
-    if (page->ended.size() < page->members.size()) {
-      ++page;
-      continue;
-    }
-    board_->end(page->memory.id());
-    page = pages_.erase(page);
-  }
+  const auto withdraw_all = [&](Page& page) {
+    page.is_over = true;
+    end(page);
+    board_->make_loud(page.written->id());
+  };
+  end_member(pages_, process, withdraw_all, [&](const Page& page) { board_->end(page.memory.id()); });
 }
 
 }  // namespace sluice::matcher

@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -10,6 +12,23 @@
 #include "sluice/matcher/offer_board.hpp"
 
 namespace sluice::matcher {
+
+/// A process has ended. Its groups get nothing more (`withdraw`), and a page goes with the last process of
+/// its group (`end`), because a process may be about to write into it as long as it lives.
+template <class Page, class Withdraw, class End>
+void end_member(std::list<Page>& pages, ProcessId process, const Withdraw& withdraw, const End& end) {
+  for (auto page = pages.begin(); page != pages.end();) {
+    const auto member = std::ranges::find(page->members, process);
+    const bool is_member = member != page->members.end();
+    if (is_member) {
+      page->ended.push_back(static_cast<std::uint32_t>(member - page->members.begin()));
+      withdraw(*page);
+    }
+    const bool was_last = is_member && page->ended.size() == page->members.size();
+    if (was_last) end(*page);
+    page = was_last ? pages.erase(page) : std::next(page);
+  }
+}
 
 /// The reads of offered steps that groups of readers may take without asking: docs/design/offers.md.
 class ReadOffers {

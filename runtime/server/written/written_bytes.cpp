@@ -57,6 +57,14 @@ void try_to(Outcome& outcome, const Work& work) {
   }
 }
 
+/// What the thread has found; shared by the function that it runs, and the one that follows.
+struct FoundByThread {
+  FileDescriptor file = {};
+  int trouble = 0;          ///< errno of the call that has failed
+  bool is_written = false;  ///< and the kernel tells it
+  Outcome outcome = {};
+};
+
 /// A copy counts with what it does not share with its base.
 void compare(const FileBytes& bytes, WrittenBytes::Examined& found) {
   const std::uint64_t size = file_size(*bytes.file);
@@ -97,18 +105,17 @@ void WrittenBytes::begin(const OpenFile& request, SharedFile base, Begun then) {
 
 /// The file on disk is the base. Opening it may take long.
 void WrittenBytes::open_base(const OpenFile& request, Begun then) {
-  const auto base = std::make_shared<FileDescriptor>();  // shared by the two functions, as what follows
-  const auto trouble = std::make_shared<int>(0);
+  const auto opened = std::make_shared<FoundByThread>();
   worker_.submit(
-      [base, trouble, path = request.path] {
-        *base = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-        *trouble = errno;
+      [opened, path = request.path] {
+        opened->file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        opened->trouble = errno;
       },
-      [this, base, trouble, request, then = std::move(then)] {
-        if (*base) return make(request, base, then);
-        const bool lacks_descriptors = *trouble == EMFILE || *trouble == ENFILE;
+      [this, opened, request, then = std::move(then)] {
+        if (opened->file) return make(request, shared(std::move(opened->file)), then);
+        const bool lacks_descriptors = opened->trouble == EMFILE || opened->trouble == ENFILE;
         const Status status = lacks_descriptors ? NC_ENFILE : NC_EPERM;
-        then({}, outcome_of(IoError(status, *trouble, request.path, "open")));
+        then({}, outcome_of(IoError(status, opened->trouble, request.path, "open")));
       });
 }
 
@@ -160,26 +167,24 @@ void WrittenBytes::make_on_disk(SharedFile base, std::uint32_t permissions, Begu
 }
 
 void WrittenBytes::adopt(const OpenFile& request, Begun then) {
-  const auto file = std::make_shared<FileDescriptor>();  // shared by the two functions, as what follows
-  const auto trouble = std::make_shared<int>(0);
-  const auto is_written = std::make_shared<bool>(false);  // and the kernel tells it
+  const auto adopted = std::make_shared<FoundByThread>();
   worker_.submit(
-      [file, trouble, is_written, path = request.path] {
-        *file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-        if (!*file || ::unlink(path.c_str()) != 0) {
-          *trouble = errno;
+      [adopted, path = request.path] {
+        adopted->file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+        if (!adopted->file || ::unlink(path.c_str()) != 0) {
+          adopted->trouble = errno;
           return;
         }
-        *is_written = is_open_for_writing(*file);
+        adopted->is_written = is_open_for_writing(adopted->file);
       },
-      [this, file, trouble, is_written, request, then = std::move(then)] {
-        if (*trouble != 0) {
-          return then({},
-                      outcome_of(IoError(status_of_error_number(*trouble), *trouble, request.path, "open")));
+      [this, adopted, request, then = std::move(then)] {
+        if (adopted->trouble != 0) {
+          return then({}, outcome_of(IoError(status_of_error_number(adopted->trouble), adopted->trouble,
+                                             request.path, "open")));
         }
-        if (!*is_written) return make(request, file, then);
+        if (!adopted->is_written) return make(request, shared(std::move(adopted->file)), then);
         FileBytes bytes;
-        bytes.file = file;
+        bytes.file = shared(std::move(adopted->file));
         bytes.is_on_disk = bytes.is_adopted = true;
         then(std::move(bytes), {});
       });
@@ -352,16 +357,15 @@ void WrittenBytes::write_log(const FileBytes& bytes, const std::shared_ptr<const
 }
 
 void WrittenBytes::move_to_disk(const FileBytes& bytes, const SharedFile& to, Begun then) {
-  const auto moved = std::make_shared<FileDescriptor>();  // shared by the two functions, as the outcome
-  const auto outcome = std::make_shared<Outcome>();
-  const auto move = [moved, outcome, to, from = bytes.file] {
-    try_to(*outcome, [&] { *moved = become(*to, *from); });
+  const auto moved = std::make_shared<FoundByThread>();
+  const auto move = [moved, to, from = bytes.file] {
+    try_to(moved->outcome, [&] { moved->file = become(*to, *from); });
   };
-  worker_.submit(move, [moved, outcome, bytes, then = std::move(then)] {
+  worker_.submit(move, [moved, bytes, then = std::move(then)] {
     FileBytes after = bytes;
-    after.is_on_disk = static_cast<bool>(*moved);
-    if (after.is_on_disk) after.file = moved;
-    then(std::move(after), *outcome);
+    after.is_on_disk = static_cast<bool>(moved->file);
+    if (after.is_on_disk) after.file = shared(std::move(moved->file));
+    then(std::move(after), moved->outcome);
   });
 }
 
