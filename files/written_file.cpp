@@ -28,7 +28,6 @@
 #include "sluice/files/process_memory.hpp"
 #include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
-#include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::files {
 
@@ -288,21 +287,6 @@ std::string save_directory(const runtime::ClientEnvironment& environment, const 
   return match.file.substr(0, std::max<std::size_t>(match.file.rfind('/'), 1));
 }
 
-/// Whether the ranks of this program may have different matchers: there are several on its machine, or it has
-/// ranks on others.
-bool has_several_matchers() noexcept {
-  const auto number = [](const char* name) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? 1U : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
-  };
-  const std::uint32_t ranks = runtime::world_place(::getenv).size;
-  if (ranks <= 1) return false;
-  if (number("SLUICE_MATCHERS") > 1 || number("SLUICE_VIRTUAL_NODES") > 1) return true;
-  for (const char* const here : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-    if (std::getenv(here) != nullptr) return number(here) < ranks;
-  return number("SLURM_STEP_NUM_NODES") > 1;
-}
-
 /// By MPI-IO, a file of several matchers is on the disk, where each step of a stream would overwrite the one
 /// before. The first open is refused, too: a rank that has the file would wait for the others for ever.
 WrittenFile refuse_stream(ImageSession& session, const std::string& file) {
@@ -324,7 +308,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool leads_out = is_link && leads_out_of_run(session, *match);
   const bool is_in_place = leads_out || matcher::is_written_in_place(match->rule.through);
   const bool is_renamed = reason == OpenReason::renamed || reason == OpenReason::adopted;
-  if (match->rule.is_stream && reason == OpenReason::by_mpi_io && has_several_matchers())
+  if (match->rule.is_stream && reason == OpenReason::by_mpi_io &&
+      session.environment().may_have_several_matchers)
     return refuse_stream(session, match->file);
   const bool may_be_shared = reason == OpenReason::by_mpi_io && !is_in_place && !match->rule.is_stream;
   const int trouble = trouble_of_name(directory, path, match->file.c_str(), is_link, flags);

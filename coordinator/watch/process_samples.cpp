@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -49,13 +48,11 @@ std::string variable_of(const std::string& environment, const std::string& name)
 }
 
 std::optional<std::uint32_t> rank_of(const std::string& environment) {
-  for (const runtime::RankVariables& names : runtime::rank_variables) {
-    const std::string text = variable_of(environment, names.rank);
-    std::uint32_t rank = 0;
-    const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (!text.empty() && problem == std::errc() && rest == text.data() + text.size()) return rank;
-  }
-  return std::nullopt;
+  std::string text;
+  return runtime::find_rank([&](const char* name) {
+    text = variable_of(environment, name);
+    return text.empty() ? nullptr : text.c_str();
+  });
 }
 
 /// The code of a process: where its mapped files are.

@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/matcher_choice.hpp"
@@ -14,24 +12,8 @@
 
 namespace sluice::runtime {
 
-namespace {
-
-/// Serial programs have none.
-std::int32_t rank_of_process() {
-  for (const RankVariables& names : rank_variables) {
-    const char* const text = std::getenv(names.rank);
-    if (text == nullptr) continue;
-    std::int32_t rank = matcher::no_rank;
-    const char* const end = text + std::strlen(text);
-    const auto [rest, problem] = std::from_chars(text, end, rank);
-    if (problem == std::errc() && rest == end && rank >= 0) return rank;
-  }
-  return matcher::no_rank;
-}
-
-}  // namespace
-
 Hello hello_of_process(const std::string& component, std::uint64_t process_token) {
+  const auto rank = find_rank(::getenv);
   return {protocol_version,
           std::string(library_version),
           process_token,
@@ -39,7 +21,7 @@ Hello hello_of_process(const std::string& component, std::uint64_t process_token
           component,
           is_child_of_run(),
           false,
-          rank_of_process()};
+          rank ? static_cast<std::int32_t>(*rank) : matcher::no_rank};
 }
 
 Welcome welcome_of(const ReceivedMessage& answer, const std::string& socket_path) {

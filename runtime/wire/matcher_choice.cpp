@@ -2,32 +2,40 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <limits>
 #include <string_view>
 
 namespace sluice::runtime {
 
 namespace {
 
-std::optional<std::uint32_t> number(const char* text) {
+/// The variable's number. `name`: null: there is no such variable.
+std::optional<std::uint32_t> number(const VariableLookup& variable, const char* name) {
+  const char* const text = name == nullptr ? nullptr : variable(name);
   if (text == nullptr) return std::nullopt;
   const std::string_view digits(text);
   std::uint32_t value = 0;
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || rest != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  const bool is_number = error == std::errc{} && rest == digits.data() + digits.size();
+  return is_number && value <= std::numeric_limits<std::int32_t>::max() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
 
+std::optional<std::uint32_t> find_rank(const VariableLookup& variable) {
+  for (const RankVariables& names : rank_variables)
+    if (const auto rank = number(variable, names.rank)) return rank;
+  return std::nullopt;
+}
+
 WorldPlace world_place(const VariableLookup& variable) {
   for (const RankVariables& names : rank_variables) {
-    if (names.size == nullptr) continue;
-    const auto rank = number(variable(names.rank));
-    const auto size = number(variable(names.size));
-    const auto local_rank = number(variable(names.local_rank));
+    const auto rank = number(variable, names.rank), size = number(variable, names.size),
+               local_rank = number(variable, names.local_rank);
     if (!rank || !size || !local_rank || *rank >= *size) continue;
-    return {*rank, *size, *local_rank};
+    const bool spans_nodes =
+        number(variable, names.local_size).value_or(*size) < *size || number(variable, names.nodes) > 1U;
+    return {*rank, *size, *local_rank, spans_nodes};
   }
   return {};
 }

@@ -175,6 +175,8 @@ ClientEnvironment read_client_environment() {
   const MatcherShares shares{positive_number("SLUICE_MATCHERS"), positive_number("SLUICE_VIRTUAL_NODES")};
   const WorldPlace place = world_place([](const char* name) { return std::getenv(name); });
   environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
+  environment.may_have_several_matchers =
+      place.size > 1 && (place.spans_nodes || shares.matchers > 1 || shares.virtual_nodes > 1);
   environment.component = variable("SLUICE_COMPONENT");
   environment.run = read_run_identity();
   environment.log_directory = variable("SLUICE_LOGS");

@@ -507,12 +507,13 @@ void WrittenFiles::publish_later(File& file) {
 void WrittenFiles::note_continued(const File& file) {
   if (file.closes_wanted != 1 || file.is_shown_at_sync || !continued_.insert(file.key.rule).second) return;
   const std::uint32_t closes = places_.at(file.path).closes + file.closes;  // 1: by its present name
-  const std::string times = closes > 1 ? ", and has closed it " + std::to_string(closes) + " times now" : "";
-  const std::string key = "'publish: close:" + std::to_string(closes) + "' if it closes each file so often, ";
+  const std::string number = std::to_string(closes);
   base_.log.event(file.component() + " has gone on in '" + file.path +
-                  "', which was published when it was closed before" + times +
+                  "', which was published when it was closed before" +
+                  (closes > 1 ? ", and has closed it " + number + " times now" : "") +
                   ": readers may have taken a part for the whole file. If they should wait, give the rule " +
-                  (closes > 1 ? key + "or " : "") + "'publish: exit'");
+                  (closes > 1 ? "'publish: close:" + number + "' if it closes each file so often, or " : "") +
+                  "'publish: exit'");
 }
 
 /// Programs that read by the C library may know better, so the file is published all the same. Whoever looks

@@ -404,6 +404,8 @@ void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
   const SharedFile landing =
       std::make_shared<const FileDescriptor>(::fcntl(opened.number(), F_DUPFD_CLOEXEC, 0));
   SharedFile bytes = contents.bytes;
+  constexpr std::size_t most_landed = 64;  // who brings a link back does so at once
+  if (landed_.size() >= most_landed) landed_.clear();
   landed_[status_of(*landing).st_ino] = renaming->request.from.path;
   if (File* const file = find(contents.file)) {
     bytes = file->bytes.file;

@@ -352,19 +352,18 @@ void RegistryService::serve(const Requester& from, const Open& open) {
 }
 
 void RegistryService::serve_now(const Requester& from, const Open& open) {
-  const matcher::WrittenFile closed = registry_.closed_file(open.key);
-  const bool follows = open.purpose != Purpose::create || follows_file(from, open, closed);
-  registry_.open(from.ticket, from.process, open, follows ? closed : matcher::WrittenFile{});
+  registry_.open(from.ticket, from.process, open, file_before(from, open));
 }
 
-/// A matcher knows itself which of its files come first.
-bool RegistryService::follows_file(const Requester& from, const Open& create,
-                                   const matcher::WrittenFile& closed) {
-  if (create.is_in_place && !is_written_in_place_.at(create.key.rule)) note_put_in_place(create);
-  if (!is_file_in_memory(from, create)) return false;
-  if (closed.connection != 0 && closed.matcher != from.ticket.matcher) return true;
-  check_file_is_free(from.ticket.matcher, create);
-  return false;
+/// Of its creates, a matcher knows itself which of its files come first.
+matcher::WrittenFile RegistryService::file_before(const Requester& from, const Open& open) {
+  const bool is_create = open.purpose == Purpose::create;
+  if (open.is_in_place && !is_written_in_place_.at(open.key.rule)) note_put_in_place(open);
+  if (is_create && !is_file_in_memory(from, open)) return {};
+  const matcher::WrittenFile closed = registry_.closed_file(open.key);
+  if (!is_create || (closed.connection != 0 && closed.matcher != from.ticket.matcher)) return closed;
+  check_file_is_free(from.ticket.matcher, open);
+  return {};
 }
 
 template <class Request>

@@ -147,8 +147,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve_now(const Requester& from, const Open& open);
   void serve_now(const Requester& from, const ListRequest& list) { tell_list(from.ticket, list); }
   void call_all(std::uint32_t from, GroupCall call);
-  [[nodiscard]] bool follows_file(const Requester& from, const Open& create,
-                                  const matcher::WrittenFile& closed);
+  [[nodiscard]] matcher::WrittenFile file_before(const Requester& from, const Open& open);
   [[nodiscard]] bool is_file_in_memory(const Requester& from, const Open& create) const;
   void tell_list(const matcher::Ticket& ticket, const ListRequest& request);
   void tell_held_lists();

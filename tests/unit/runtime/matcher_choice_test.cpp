@@ -51,6 +51,23 @@ TEST_SUITE("matcher choice") {
     CHECK(place_with(variables).local_rank == 1);  // srun --mpi=pmi2
   }
 
+  TEST_CASE("the launcher's environment tells whether other machines have ranks") {
+    std::map<std::string, std::string> variables{
+        {"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
+    CHECK_FALSE(place_with(variables).spans_nodes);
+    variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "4";
+    variables["SLURM_STEP_NUM_NODES"] = "2";  // of the batch script
+    CHECK_FALSE(place_with(variables).spans_nodes);
+    variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
+    CHECK(place_with(variables).spans_nodes);
+    variables = {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+    CHECK(place_with(variables).spans_nodes);
+    variables = {{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "0"}};
+    CHECK_FALSE(place_with(variables).spans_nodes);
+    variables["SLURM_STEP_NUM_NODES"] = "2";
+    CHECK(place_with(variables).spans_nodes);
+  }
+
   TEST_CASE("without a launcher, or with nonsense, it is a serial process") {
     CHECK(place_with({}).size == 1);
     CHECK(place_with({{"PMI_RANK", "7"}, {"PMI_SIZE", "4"}}).rank == 0);

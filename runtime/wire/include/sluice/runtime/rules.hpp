@@ -65,6 +65,7 @@ struct ClientEnvironment {
   RunIdentity run = {};
   std::string log_directory = {};  ///< directory of burst-buffer logs; empty: beside the netCDF file
   std::uint32_t copy_threads = 1;
+  bool may_have_several_matchers = false;  ///< the ranks of this program
   [[nodiscard]] bool is_coupled() const noexcept { return !socket_path.empty(); }
 };
 
