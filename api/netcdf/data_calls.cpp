@@ -19,7 +19,7 @@ namespace {
 
 // Statuses of netCDF.
 constexpr int read_only = -37, defining = -39, no_place = -40, bad_type = -45, no_variable = -49,
-              no_data_of_global = -50, no_conversion = -56, too_long = -57;
+              no_data_of_global = -50, no_conversion = -56, too_long = -57, hdf_error = -101;
 
 /// Empty for types that are not numbers or text.
 std::optional<MPI_Datatype> datatype_of(nc_type memory) noexcept {
@@ -158,7 +158,7 @@ bool extends_alone(const CarriedGroup& group, const DataCall& call, const std::v
 /// What netCDF-4 refuses, in the order of its functions. Empty: go on.
 std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb, const DataCall& call,
                                             const VariableFacts& facts) {
-  constexpr int bad_stride = -58, hdf_error = -101, cannot_extend = -130;
+  constexpr int bad_stride = -58, cannot_extend = -130;
   if (!datatype_of(type_in_memory(call, facts))) return bad_type;
   if (call.start == nullptr || call.count == nullptr) return std::nullopt;  // there always are both
   const auto dimensions = static_cast<std::size_t>(facts.dimensions);
@@ -218,7 +218,6 @@ int raise_records(const CarriedGroup& group, const DataCall& call, const Variabl
 
 /// Only one of the shadows of a group goes to the readers.
 int refuse_put_of_group(const CarriedGroup& group) {
-  constexpr int hdf_error = -101;
   static std::atomic_flag was_told;
   if (!was_told.test_and_set())
     (void)guard([&] {

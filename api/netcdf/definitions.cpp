@@ -99,7 +99,7 @@ int close_described(const CarriedDataset& dataset) {
 }
 
 int close_classic(int ncid, const CarriedDataset& dataset) {
-  const int status = dataset.in_define_mode ? enddef(ncid, 0, 4, 0, 4) : 0;
+  const int status = dataset.in_define_mode ? enddef(ncid, 0, least_alignment, 0, least_alignment) : 0;
   const int of_coupled = guard([&] { return ncmpi::close(dataset.coupled); });
   return worse(worse(status, of_coupled), end_shadow(dataset));
 }
@@ -114,7 +114,9 @@ int close(int ncid, void*) {
   return status;
 }
 
+/// Who has the dataset by another id goes on with it, as with a file.
 int abort(int ncid) {
+  if (has_other_ids(ncid)) return remove_carried(ncid), 0;
   CarriedDataset& dataset = carried(ncid).dataset;
   const int coupled = dataset.coupled;
   if (dataset.status_of_close != 0) return dataset.status_of_close;

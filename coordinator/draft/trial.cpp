@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <utility>
 
 #include "child_process.hpp"
@@ -90,7 +89,7 @@ void note_trial_call(char letter, const std::filesystem::path& path, TriedProgra
     call.file = std::move(file);
   if (letter == 'i' && call.file.empty()) return;  // MPI-IO made it for itself, and has removed it
   if (letter == 'i') letter = call.letter = 'n';
-  const bool is_write = std::string_view("nwajv").find(letter) != std::string_view::npos;
+  const bool is_write = call.is_write();
   if (letter == 'm') program.named.insert(call.name);
   if (is_write && std::filesystem::is_directory(call.file, error)) note_moved(call.file, program);
   if (is_write && call.file.empty()) program.gone.insert(call.name);

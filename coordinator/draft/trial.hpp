@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "environment.hpp"
@@ -16,6 +17,10 @@ struct TrialCall {
   std::filesystem::path path;  ///< absolute, as the program gave it
   std::filesystem::path name;  ///< absolute; links in its directories are followed, and it is not
   std::filesystem::path file;  ///< where the links end; empty: nowhere, when the program has ended
+
+  [[nodiscard]] bool is_write() const {
+    return std::string_view("nwajv").find(letter) != std::string_view::npos;
+  }
 };
 
 /// What a program has done with files.

@@ -1,7 +1,6 @@
 #include "trial_order.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace sluice::coordinator {
 namespace {
@@ -9,18 +8,9 @@ namespace {
 using Path = std::filesystem::path;
 using PathSet = std::set<Path>;
 
-bool is_write(char letter) {
-  return std::string_view("nwajv").find(letter) != std::string_view::npos;
-}
-
 bool has_child(const PathSet& files, const Path& directory) {
   const auto is_child = [&](const Path& file) { return file.parent_path() == directory; };
   return std::ranges::any_of(files, is_child);
-}
-
-/// Whether the file is as the program has left it: nobody else has changed it since.
-bool has_left(const TriedProgram& program, const Path& file) {
-  return program.written.contains(file);
 }
 
 /// Whether a directory, or a link, is a part of the path or its end.
@@ -48,21 +38,21 @@ class OrderFinder {
   std::string find() {
     std::string found, change;
     for (const TrialCall& call : second_.calls) {
-      std::string& known = is_write(call.letter) ? change : found;
+      std::string& known = call.is_write() ? change : found;
       if (known.empty()) known = reason_of(call);
       // Who has waited for one file of the first program finds the directories that it had made before.
-      if (call.letter == 'r' && passed_.contains(call.file) && has_left(first_, call.file))
+      if (call.letter == 'r' && passed_.contains(call.file) && first_.written.contains(call.file))
         has_waited_ = true;
-      if (is_write(call.letter)) own_.insert(call.file.empty() ? call.name : call.file);
+      if (call.is_write()) own_.insert(call.file.empty() ? call.name : call.file);
     }
     return change.empty() ? found : change;
   }
 
  private:
   [[nodiscard]] std::string reason_of(const TrialCall& call) const {
-    if (passed_.contains(call.file) && has_left(first_, call.file)) return reason_of_place(call);
-    if (is_write(call.letter)) {
-      if (has_left(first_, call.file) && !own_.contains(call.file))
+    if (passed_.contains(call.file) && first_.written.contains(call.file)) return reason_of_place(call);
+    if (call.is_write()) {
+      if (first_.written.contains(call.file) && !own_.contains(call.file))
         return "it changes " + shown(call.file) + ", which " + name_ + " writes";
       if (first_.read.contains(call.file) && !own_.contains(call.file))
         return "it changes " + shown(call.file) + ", which " + name_ + " reads";
@@ -71,7 +61,7 @@ class OrderFinder {
     if (own_.contains(call.file)) return {};
     if (call.letter == 'l' && (has_child(first_.written, call.file) || has_child(first_.named, call.file)))
       return "it lists the directory " + shown(call.file) + ", where " + name_ + " makes files";
-    if ((call.letter == 's' || call.letter == 'r') && has_left(first_, call.file) &&
+    if ((call.letter == 's' || call.letter == 'r') && first_.written.contains(call.file) &&
         !passed_.contains(call.file))
       return "it looks for " + shown(call.file) + ", which " + name_ + " writes";
     if (call.letter == 'r' && first_.moved.contains(call.file))
@@ -86,7 +76,7 @@ class OrderFinder {
       std::error_code error;
       if (std::filesystem::is_symlink(place, error))
         return "it uses the link " + shown(place) + ", which " + name_ + " makes";
-      const bool is_needed_now = call.letter == 'd' || is_write(call.letter) || call.name == place;
+      const bool is_needed_now = call.letter == 'd' || call.is_write() || call.name == place;
       if (is_needed_now && !has_waited_) return "it uses " + shown(place) + ", which " + name_ + " makes";
     }
     return {};

@@ -144,9 +144,13 @@ def open_twice():
     """A program opens what it has open for writing, as ncap2 does: what was synced is there, and the file is whole when both are closed."""
     twice = ("import netCDF4\nfor kind in ('NETCDF3_CLASSIC', 'NETCDF4'):\n    d = netCDF4.Dataset('a.nc', 'w', format=kind); d.createDimension('t', None); v = d.createVariable('v', 'f8', ('t',)); v[0] = 1; d.sync()\n"
              "    e = netCDF4.Dataset('a.nc'); assert e['v'][:].tolist() == [1]\n    e.close(); v[1] = 2; e = netCDF4.Dataset('a.nc'); d.close(); e.close()\n    assert netCDF4.Dataset('a.nc')['v'][:].tolist() == [1, 2]\n")
+    aborted = ("import ctypes\nctypes.CDLL('libnetcdf.so.19', ctypes.RTLD_GLOBAL); library = ctypes.CDLL(None); id = ctypes.c_int()\n"
+               "d = netCDF4.Dataset('a.nc', 'w', format='NETCDF3_CLASSIC'); d.createDimension('t', None); v = d.createVariable('v', 'f8', ('t',)); v[0] = 1; d.sync()\n"
+               "assert library.nc_open(b'a.nc', 0, ctypes.byref(id)) == 0 and library.nc_abort(id) == 0\n"
+               "v[1] = 2; d.close(); assert netCDF4.Dataset('a.nc')['v'][:].tolist() == [1, 2]\n")
     os.makedirs("more")
     with open("more/twice.py", "w") as file:
-        file.write(twice)
+        file.write(twice + aborted)
     same_dump(f"{PYTHON} {os.path.abspath('more/twice.py')}\nncgen -k cdf5 -o b.nc - << 'END'\nnetcdf b {{ dimensions: t = 2; variables: double v(t); data: v = 1, 2; }}\nEND\nncap2 -h -O -s 'u=v*2' b.nc c.nc\n", name="c.nc")
 
 
