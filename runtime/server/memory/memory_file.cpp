@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <vector>
 
 #include "sluice/formats/error.hpp"
@@ -311,129 +310,6 @@ bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b) {
     if (std::memcmp(first.data(), second.data(), static_cast<std::size_t>(here)) != 0) return false;
     offset += here;
   }
-}
-
-std::uint64_t size_of(const ByteRanges& ranges) noexcept {
-  std::int64_t bytes = 0;
-  for (const storage::FileRange& range : ranges) bytes += range.size();
-  return static_cast<std::uint64_t>(bytes);
-}
-
-ByteRanges united(const ByteRanges& a, const ByteRanges& b) {
-  ByteRanges all;
-  std::ranges::merge(a, b, std::back_inserter(all), {}, &storage::FileRange::begin,
-                     &storage::FileRange::begin);
-  ByteRanges united;
-  for (const storage::FileRange& range : all) {
-    if (united.empty() || united.back().end < range.begin) {
-      united.push_back(range);
-    } else {
-      united.back().end = std::max(united.back().end, range.end);
-    }
-  }
-  return united;
-}
-
-namespace {
-
-void append_range(std::uint64_t offset, std::uint64_t bytes, ByteRanges& ranges) {
-  const auto begin = static_cast<std::int64_t>(offset), end = static_cast<std::int64_t>(offset + bytes);
-  if (bytes == 0) return;
-  if (!ranges.empty() && ranges.back().end == begin) {
-    ranges.back().end = end;
-  } else {
-    ranges.push_back({begin, end});
-  }
-}
-
-/// Appends the pages of a part of a file, from `offset` on, that differ from the other's.
-void append_changed(std::span<const std::byte> part, std::span<const std::byte> base, std::uint64_t offset,
-                    ByteRanges& changed) {
-  constexpr std::size_t page = 4096;
-  for (std::size_t at = 0; at < part.size(); at += page) {
-    const std::size_t length = std::min(page, part.size() - at);
-    if (at + length <= base.size() && std::memcmp(part.data() + at, base.data() + at, length) == 0) continue;
-    append_range(offset + at, length, changed);
-  }
-}
-
-/// Returns the part of `room` that the file has.
-std::span<std::byte> read_part(const FileDescriptor& file, off_t offset, std::span<std::byte> room) {
-  const ssize_t length = ::pread(file.number(), room.data(), room.size(), offset);
-  if (length < 0) throw IoError(NC_EIO, errno, "a file that was written by the C library", "read");
-  return room.first(static_cast<std::size_t>(length));
-}
-
-}  // namespace
-
-constexpr std::size_t bytes_at_once = std::size_t{64} << 10;  // which the processor's cache has room for
-
-namespace {
-
-/// Calls `take` with each part that both files may have: its offset, its bytes in the one, and in the other.
-/// Read, not mapped: as above. Returns where the first file ends.
-template <class Take>
-std::uint64_t compare_parts(const FileDescriptor& file, const FileDescriptor& base, std::uint64_t end,
-                            const Take& take) {
-  std::vector<std::byte> first(bytes_at_once), second(bytes_at_once);
-  for (std::uint64_t offset = 0; offset < end;) {
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_at_once, end - offset));
-    const auto at = static_cast<off_t>(offset);
-    const auto here = read_part(file, at, std::span(first).first(length));
-    if (here.empty()) return offset;
-    take(offset, here, read_part(base, at, std::span(second).first(here.size())));
-    offset += here.size();
-  }
-  return end;
-}
-
-}  // namespace
-
-/// What is behind the end of the base need not be read.
-ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base) {
-  const std::uint64_t size = file_size(file), common = std::min(size, file_size(base));
-  ByteRanges changed;
-  compare_parts(file, base, common, [&](std::uint64_t offset, auto here, auto there) {
-    append_changed(here, there, offset, changed);
-  });
-  append_range(common, size - common, changed);
-  return changed;
-}
-
-ByteRanges copy_changes(const FileDescriptor& file, const FileDescriptor& base, const FileDescriptor& to) {
-  ByteRanges changed;
-  const auto copy = [&](std::uint64_t offset, auto here, auto there) {
-    ByteRanges of_part;
-    append_changed(here, there, offset, of_part);
-    for (const storage::FileRange& range : of_part) {
-      const auto begin = static_cast<std::uint64_t>(range.begin),
-                 bytes = static_cast<std::uint64_t>(range.size());
-      if (const int trouble = write_range(to, begin, here.subspan(begin - offset, bytes)); trouble != 0)
-        throw IoError(NC_EIO, trouble, "a copy of a file that was written by the C library", "write");
-      append_range(begin, bytes, changed);
-    }
-  };
-  const std::uint64_t size = compare_parts(file, base, file_size(file), copy);
-  if (::ftruncate(to.number(), static_cast<off_t>(size)) != 0)
-    throw IoError(NC_EIO, errno, "a copy of a file that was written by the C library", "cut");
-  return changed;
-}
-
-int copy_ranges(const FileDescriptor& from, const FileDescriptor& to, const ByteRanges& ranges) {
-  std::vector<std::byte> bytes(bytes_at_once);
-  const auto size = static_cast<std::int64_t>(file_size(from));
-  for (const storage::FileRange& range : ranges) {
-    const std::int64_t end = std::min(range.end, size);
-    for (std::int64_t at = range.begin; at < end;) {
-      const auto offset = static_cast<std::uint64_t>(at);
-      const auto part = std::span(bytes).first(std::min(static_cast<std::size_t>(end - at), bytes_at_once));
-      int trouble = read_range(from, offset, part);
-      if (trouble == 0) trouble = write_range(to, offset, part);
-      if (trouble != 0) return trouble;
-      at += std::ssize(part);
-    }
-  }
-  return ::ftruncate(to.number(), size) == 0 ? 0 : errno;
 }
 
 namespace {

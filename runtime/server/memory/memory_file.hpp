@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "sluice/runtime/packet_socket.hpp"
-#include "sluice/storage/extents.hpp"
 
 namespace sluice::runtime {
 
@@ -63,19 +62,6 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// was there is still there, and nothing beside it.
 void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] bool have_same_bytes(const FileDescriptor& a, const FileDescriptor& b);
-/// In ascending order, and apart from each other.
-using ByteRanges = std::vector<storage::FileRange>;
-[[nodiscard]] std::uint64_t size_of(const ByteRanges& ranges) noexcept;
-/// The bytes of one or the other.
-[[nodiscard]] ByteRanges united(const ByteRanges& a, const ByteRanges& b);
-/// The bytes of `file` in pages that `base` does not have at the same place, or behind its end. Throws
-/// IoError(NC_EIO).
-[[nodiscard]] ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base);
-/// Gives `to` the bytes of `from` in the ranges, as far as it has them, and its size. Returns errno, or 0.
-[[nodiscard]] int copy_ranges(const FileDescriptor& from, const FileDescriptor& to, const ByteRanges& ranges);
-/// `to` has the bytes of `base`, and gets those of `file`, which others may change meanwhile. Returns what is
-/// changed, as above. Throws IoError.
-ByteRanges copy_changes(const FileDescriptor& file, const FileDescriptor& base, const FileDescriptor& to);
 /// Another open of the same file. `flags`: of open(2), of the process that gets the descriptor. Shared as
 /// messages want it. Where the file's permissions allow no reading, who wants to read gets what names the
 /// file alone (O_PATH). Throws IoError: NC_EPERM where they allow no writing, NC_ENFILE when this process has

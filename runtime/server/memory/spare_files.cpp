@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory_file.hpp"
+
 namespace sluice::runtime {
 
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "memory_file.hpp"
+#include "compared_files.hpp"
 
 namespace sluice::runtime {
 

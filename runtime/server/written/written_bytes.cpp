@@ -72,7 +72,7 @@ void compare(const FileBytes& bytes, WrittenBytes::Examined& found) {
     found.changed = {{0, static_cast<std::int64_t>(size)}};
     return;
   }
-  found.changed = bytes.changed ? *bytes.changed : changed_ranges(*bytes.file, *bytes.base);
+  found.changed = bytes.changed ? *bytes.changed : changed_ranges(bytes.file, bytes.base);
   found.is_unchanged = found.changed.empty() && size == file_size(*bytes.base);
 }
 
@@ -127,7 +127,7 @@ void WrittenBytes::make(const OpenFile& request, SharedFile base, const Begun& t
       return make_on_disk(std::move(base), permissions, then);
     SpareFile spare = base ? spares_.take(request.path, base) : SpareFile{};
     const bool is_fit = spare.file && ::fchmod(spare.file->number(), mode_of(permissions)) == 0;
-    made.file = is_fit ? std::move(spare.file) : shared(make_memory_file(permissions));
+    made.file = is_fit ? std::move(spare.file) : kept_mapped(make_memory_file(permissions));
     if (is_fit) made.lacks = std::move(spare.lacks);
   } catch (const Error& error) {
     return then({}, outcome_of(error));
@@ -223,7 +223,7 @@ void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
   copied_bytes_ += bytes.lacks ? size_of(*bytes.lacks) : file_size(*bytes.base);
   const auto copy = [outcome, to = reopened_by_owner(*bytes.file, O_WRONLY), from = bytes.base,
                      lacks = bytes.lacks] {
-    const int trouble = lacks ? copy_ranges(*from, *to, *lacks) : copy_bytes(*from, *to);
+    const int trouble = lacks ? copy_ranges(from, *to, *lacks) : copy_bytes(*from, *to);
     copy_times(*from, *to);  // they tell later whether the program has changed them
     if (trouble != 0) *outcome = {NC_EIO, std::string("it cannot be copied: ") + std::strerror(trouble)};
   };
@@ -277,9 +277,9 @@ void WrittenBytes::snapshot(const OpenFile& name, const SharedFile& from, const 
   const auto outcome = std::make_shared<Outcome>();
   const auto work = [made, from, changed, outcome] {
     try_to(*outcome, [&] {
-      const int trouble = copy_ranges(*made.base, *made.file, *made.lacks);
+      const int trouble = copy_ranges(made.base, *made.file, *made.lacks);
       if (trouble != 0) throw IoError(NC_EIO, trouble, "a copy of the file", "write");
-      *changed = copy_changes(*from, *made.base, *made.file);
+      *changed = copy_changes(*from, made.base, *made.file);
       copy_facts(*from, *made.file);
     });
   };

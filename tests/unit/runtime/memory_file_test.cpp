@@ -90,42 +90,6 @@ TEST_CASE("the copy of a file has the same bytes") {
   CHECK(!have_same_bytes(file, file_with("abd")));
 }
 
-TEST_CASE("only the pages that a copy does not share with its base count as changed") {
-  const std::string base(100 * 4096 + 10, 'a');
-  std::string copy = base;
-  const auto changed = [&] { return size_of(changed_ranges(file_with(copy), file_with(base))); };
-  CHECK(changed() == 0);
-  copy[5] = 'b';  // in the first page
-  CHECK(changed() == 4096);
-  copy[5000] = copy[5001] = 'b';  // in the second
-  copy[70 * 4096] = 'b';          // behind the first part that is read
-  CHECK(changed() == 3 * 4096);
-  copy[copy.size() - 1] = 'b';  // in the last one, which is short
-  CHECK(changed() == 3 * 4096 + 10);
-  copy += std::string(1000000, 'c');
-  CHECK(changed() == 3 * 4096 + 10 + 1000000);
-  copy = base.substr(0, 5000);
-  CHECK(changed() == 0);
-  CHECK(size_of(changed_ranges(file_with("abc"), file_with(""))) == 3);
-}
-
-TEST_CASE("a copy of a former file becomes the newest one by what has changed, whichever is longer") {
-  const std::string former(50 * 4096 + 10, 'a');
-  for (const std::size_t size :
-       {std::size_t{0}, former.size() - 9000, former.size(), former.size() + 70'000}) {
-    CAPTURE(size);
-    std::string newest = former;
-    newest.resize(size, 'b');
-    for (std::size_t at = 100; at < size; at += 20'000) newest[at] = 'c';
-    const FileDescriptor file = file_with(newest), by_ranges = file_with(former), by_pass = file_with(former);
-    const ByteRanges changed = changed_ranges(file, by_ranges);
-    CHECK(copy_ranges(file, by_ranges, changed) == 0);
-    CHECK(have_same_bytes(file, by_ranges));
-    CHECK(size_of(copy_changes(file, file_with(former), by_pass)) < size_of(changed) + 4096);
-    CHECK(have_same_bytes(file, by_pass));
-  }
-}
-
 TEST_CASE("a file that another open or a mapping has, or that was sealed, is not alone") {
   const FileDescriptor file = file_with("abc");
   CHECK(is_alone(file));

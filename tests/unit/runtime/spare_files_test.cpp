@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "memory_file.hpp"
+
 using namespace sluice::runtime;
 
 namespace {
