@@ -383,12 +383,8 @@ struct SavedFiles {
 /// Files that programs have synced by the C library.
 SavedFiles recover_saved(storage::FileSystem& system, const RecoverOptions& line) {
   SavedFiles found;
-  std::vector<std::string> paths;
-  for (const std::string& name : system.list(line.directory))
-    if (name.ends_with(storage::saved_file_suffix)) paths.push_back(line.directory + "/" + name);
-  sort_saved_files(paths);
   std::set<std::string> done;
-  for (const std::string& path : paths) {
+  for (const std::string& path : saved_files_in(system, line.directory)) {
     const auto owner = system.owner_of(path);
     if (!owner || (owner != system.user() && !line.takes_any_owner)) continue;
     ++found.count;

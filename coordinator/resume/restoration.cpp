@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "format.hpp"
+#include "saved_recovery.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/near_match.hpp"
 #include "sluice/storage/burst_log_writer.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/recovery.hpp"
 #include "sluice/storage/run_lock.hpp"
+#include "sluice/storage/saved_file.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -79,16 +81,19 @@ class Restorer {
     for (const auto& [step, facts] : record_.steps)
       if (!facts.is_published()) result_.unfinished.push_back(name_of(facts));
     find_done();
+    for (const std::string& directory : log_directories()) take_saved(directory);
     result_.has_unnamed = record_.unnamed > 0;
     result_.resumes = former_.resumes + 1;
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] std::string name_of(const RecordedStep& step) const {
+  [[nodiscard]] std::string name_of(const RecordedStep& step) const { return name_of(step.path); }
+
+  [[nodiscard]] std::string name_of(const std::string& path) const {
     const fs::path directory = fs::absolute(workflow_.file).parent_path();
-    const std::string relative = fs::path(step.path).lexically_relative(directory).string();
-    return relative.empty() || relative.starts_with("..") ? step.path : relative;
+    const std::string relative = fs::path(path).lexically_relative(directory).string();
+    return relative.empty() || relative.starts_with("..") ? path : relative;
   }
 
   /// Rules may have another place in the file now.
@@ -140,6 +145,34 @@ class Restorer {
     }
     storage::finish_removals(files_, directory);
     storage::remove_stale_run_locks(files_, directory);
+  }
+
+  /// What programs had synced by the C library, and not closed. A file that is there may be a step.
+  void take_saved(const std::string& directory) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error)) return;
+    std::set<std::string> known;
+    for (const std::string& saved : saved_files_in(files_, directory)) {
+      try {
+        const auto what = storage::read_saved_file(files_, saved);
+        if (!what || what->run != former_.run.number) continue;
+        const std::string name = name_of(what->path);
+        if (known.insert(what->path).second && files_.exists(what->path)) {
+          result_.saved.push_back(name);
+          result_.saved_in.insert(directory);
+        } else if (std::ranges::find(result_.saved, name) == result_.saved.end()) {
+          if (!files_.exists(what->path)) restore_saved(saved, what->path, name);
+          files_.remove(saved);
+        }
+      } catch (const Error& failure) {
+        result_.troubles.push_back(failure.what());
+      }
+    }
+  }
+
+  void restore_saved(const std::string& saved, const std::string& path, const std::string& name) {
+    storage::restore_file(files_, saved, path);
+    result_.synced.push_back(name);
   }
 
   /// The logs that the step was put into: the logs that were begun last, with this step or before it.
@@ -404,6 +437,11 @@ std::vector<std::string> Restoration::describe() const {
                     " in memory only: " + listed(lost, has_unnamed));
   if (!unfinished.empty())
     lines.push_back("not published when the run ended: " + listed(unfinished, has_unnamed));
+  if (!synced.empty()) lines.push_back("there as at the last fsync: " + listed(synced));
+  if (!saved.empty())
+    lines.push_back("saved at an fsync, and not taken, because there is a file: " + listed(saved) +
+                    ". To go on from what was saved, end this run, give 'sluice recover' for " +
+                    formats::join(std::vector(saved_in.begin(), saved_in.end())) + ", and resume again");
   if (!doubtful.empty())
     lines.push_back(
         "the machine was started again since, and files that programs had written just before may be "

@@ -16,6 +16,9 @@ struct Restoration {
   bool has_unnamed = false;             ///< there are more of both, and nobody knows their names
   std::vector<std::string> troubles;    ///< logs that could not be recovered, and why
   std::vector<std::string> doubtful;    ///< files of programs that may lack their last bytes
+  std::vector<std::string> synced;      ///< files of programs that are there as at their last fsync
+  std::vector<std::string> saved;       ///< the same, but another file is in their place
+  std::set<std::string> saved_in;       ///< the directories of these
   std::size_t recovered = 0;            ///< steps that were in burst-buffer logs alone
   std::set<std::string> done;           ///< components that need not be started again
   std::vector<std::string> own_files;   ///< copies of steps, which go when the run has ended well

@@ -21,6 +21,8 @@ struct SpareFile {
 /// copied, and no page of memory is taken from the system: docs/design/written-files.md.
 class SpareFiles {
  public:
+  /// Of fewer bytes, a copy takes no time.
+  static constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20;
   /// All files together have at most so many bytes, which do not count in staging.memory.
   void start(std::uint64_t most_bytes) noexcept { most_bytes_ = most_bytes; }
   /// A file that others may have now. `former`: the newest one before; what its path has lacks so much more.

@@ -49,20 +49,22 @@ void WrittenFiles::sync(File& file, Then then) {
   bytes_.snapshot(file.name(), file.bytes.file, file.bytes.base, go_on);
 }
 
-/// What was saved before goes when the new bytes are on storage.
-void WrittenFiles::save(File& file, const FileBytes& copy, const Then& then) {
+/// What was saved before goes when the new bytes are on storage. What readers have seen stays as it is.
+void WrittenFiles::save(File& file, FileBytes copy, const Then& then) {
   static const RunIdentity run = read_run_identity();
   const storage::SavedFile what{file.path, run.number, 0};
   const std::string to = storage::saved_file_path(file.save_in, what, base_.rank(), ++saves_);
-  bytes_.save(copy.file, what, to, [this, id = file.id, copy, to, then](const Outcome& outcome) {
+  if (!copy.saver) copy.saver = std::make_shared<storage::FileSaver>();
+  if (!file.is_shown_at_sync) file.bytes.saver = copy.saver;
+  const auto end = [this, id = file.id, copy, former = file.saved, then](const Outcome& outcome) {
     File* const known = find(id);
-    if (known == nullptr || outcome.is_failure()) {
-      if (known == nullptr) bytes_.remove_saved(to);
-      return end_sync(id, outcome, then);
-    }
-    bytes_.remove_saved(std::exchange(known->saved, to));
+    const std::string& saved = copy.saver->path();
+    if (!saved.empty() && saved != former)
+      bytes_.remove_saved(known ? std::exchange(known->saved, saved) : saved);
+    if (known == nullptr || outcome.is_failure()) return end_sync(id, outcome, then);
     known->is_shown_at_sync ? show(*known, copy, then) : end_sync(id, {}, then);
-  });
+  };
+  bytes_.save(copy, what, to, end);
 }
 
 /// The bytes become a step, as if the file had been closed and opened again.

@@ -230,21 +230,14 @@ void WrittenBytes::copy_base(const FileBytes& bytes, Then then) {
   submit(copy, outcome, std::move(then));
 }
 
-namespace {
-
-/// Of fewer bytes, a copy takes no time.
-constexpr std::uint64_t least_bytes_of_spare = std::uint64_t{1} << 20;
-
-}  // namespace
-
 bool WrittenBytes::may_be_spare(const FileBytes& bytes) {
-  return !bytes.is_on_disk && file_size(*bytes.file) >= least_bytes_of_spare &&
+  return !bytes.is_on_disk && file_size(*bytes.file) >= SpareFiles::least_bytes &&
          !is_open_for_writing(*bytes.file);
 }
 
 /// One of the two files is the newest one.
 void WrittenBytes::keep_spare(const std::string& path, const FileBytes& bytes, ByteRanges changed) {
-  if (bytes.base == nullptr || bytes.is_on_disk || file_size(*bytes.base) < least_bytes_of_spare) return;
+  if (bytes.base == nullptr || bytes.is_on_disk || file_size(*bytes.base) < SpareFiles::least_bytes) return;
   const bool is_as_base = changed.empty() && file_size(*bytes.file) == file_size(*bytes.base);
   const SharedFile& newest = is_as_base ? bytes.base : bytes.file;
   auto lacks = std::make_shared<const ByteRanges>(std::move(changed));  // shared with the thread
@@ -291,15 +284,15 @@ void WrittenBytes::snapshot(const OpenFile& name, const SharedFile& from, const 
   });
 }
 
-void WrittenBytes::save(const SharedFile& from, const storage::SavedFile& what, const std::string& to,
+void WrittenBytes::save(const FileBytes& bytes, const storage::SavedFile& what, const std::string& to,
                         Then then) {
   const auto outcome = std::make_shared<Outcome>();  // shared by the two functions
-  const auto save = [this, outcome, from, what, to] {
+  const auto save = [this, outcome, bytes, what, to] {
     try_to(*outcome, [&] {
       const std::string directory = storage::directory_of(to);
       if (!saved_.locks.contains(directory))
         saved_.locks.try_emplace(directory, saved_.system, directory, what.run);
-      storage::save_file(saved_.system, link_to(*from), to, what);
+      bytes.saver->save(saved_.system, link_to(*bytes.file), to, what);
     });
   };
   submit(save, outcome, std::move(then));

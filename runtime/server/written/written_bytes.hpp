@@ -38,6 +38,7 @@ struct FileBytes {
   /// What the file lacks of its base, until that is copied; null: all. Shared with the thread.
   std::shared_ptr<const ByteRanges> lacks = {};
   std::shared_ptr<const ByteRanges> changed = {};  ///< since the base, of a snapshot(); null: not known
+  std::shared_ptr<storage::FileSaver> saver = {};  ///< for save(). Shared with the thread
 };
 
 /// Where the bytes of written files begin, and all work on them that takes long: a thread does it, if they
@@ -81,8 +82,8 @@ class WrittenBytes {
   void copy(const OpenFile& name, const SharedFile& from, Begun then);
   /// The same of a file that is being written. `former`: the newest snapshot, the copy's base; null: none.
   void snapshot(const OpenFile& name, const SharedFile& from, const SharedFile& former, Begun then);
-  /// Saves the bytes on storage, for a recovery; `to`: a path in the directory of the file's logs.
-  void save(const SharedFile& from, const storage::SavedFile& what, const std::string& to, Then then);
+  /// Saves the bytes on storage by their `saver`. `to`: a path in the directory of the file's logs.
+  void save(const FileBytes& bytes, const storage::SavedFile& what, const std::string& to, Then then);
   /// What was saved is needed no more.
   void remove_saved(const std::string& path);
 

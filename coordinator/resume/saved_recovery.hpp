@@ -13,8 +13,9 @@ struct SavedRecoveryOptions {
   bool is_forced = false;
 };
 
-/// The newest one first.
-void sort_saved_files(std::vector<std::string>& paths);
+/// What was saved in the directory, the newest one first. Throws IoError.
+[[nodiscard]] std::vector<std::string> saved_files_in(storage::FileSystem& system,
+                                                      const std::string& directory);
 
 /// Makes a file of what was saved at its last fsync, and prints what has become of it. `done`: the paths of
 /// files of which a newer one was saved, without this one. Returns whether the file has these contents, or

@@ -32,8 +32,12 @@ bool is_later(const std::string& path, const std::string& saved) {
 
 }  // namespace
 
-void sort_saved_files(std::vector<std::string>& paths) {
+std::vector<std::string> saved_files_in(storage::FileSystem& system, const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const std::string& name : system.list(directory))
+    if (name.ends_with(storage::saved_file_suffix)) paths.push_back(directory + "/" + name);
   std::ranges::sort(paths, is_newer);
+  return paths;
 }
 
 bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
@@ -56,14 +60,14 @@ bool recover_saved_file(storage::FileSystem& system, const std::string& saved,
     if (may_be_deleted) system.remove(saved);
     return true;
   }
-  if (system.exists(target) && storage::has_saved_contents(system, saved, *what, target)) {
+  if (system.exists(target) && storage::has_saved_contents(system, saved, target)) {
     std::cout << target << ": already is as it was saved at an fsync\n";
   } else if (!options.is_forced && is_later(target, saved)) {
     std::cout << target << ": was written later than what was saved at an fsync (" << saved
               << "), which is not needed; --force or --output-directory recovers it\n";
     return true;  // and it stays: nobody knows who has written the file
   } else {
-    storage::restore_file(system, saved, *what, target);
+    storage::restore_file(system, saved, target);
     std::cout << target << ": " << format_bytes(static_cast<std::uint64_t>(what->size_bytes))
               << ", as the file was at its last fsync\n";
   }
