@@ -10,7 +10,7 @@
 namespace sluice::matcher {
 
 /// What a component that only reads a file may change by the C library: nothing that this run has published
-/// or is writing. docs/design/written-files.md, "A reader that changes a file".
+/// or is writing. docs/design/written-files.md, "What an open does".
 class FileChanges {
  public:
   struct Parts {

@@ -15,7 +15,7 @@ struct StreamPlace {
   std::uint64_t together = 0;  ///< by several processes with one open
 };
 
-/// The places of readers in streams: docs/steps.md, "Who goes on together". Where the number of a component's
+/// The places of readers in streams: docs/steps.md, "Streams". Where the number of a component's
 /// processes is known, each process has a place of its own.
 class StreamPlaces {
  public:

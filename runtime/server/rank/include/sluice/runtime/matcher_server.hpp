@@ -32,7 +32,7 @@ struct MatcherServerOptions {
 
 /// One matcher: owns segments and serves processes of its node from one event loop that sleeps while
 /// nothing happens. Rank 0 has the registry, and the line to the coordinator.
-/// docs/design/matchers-and-ranks.md, "Many matchers, many nodes".
+/// docs/design/matchers-and-ranks.md.
 class MatcherServer {
  public:
   /// Listens from here on. Throws IoError.
