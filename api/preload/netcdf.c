@@ -2,6 +2,7 @@
    datasets that are not coupled, the program's own netCDF is called, which nothing here is linked with. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 #define SLUICE_EXPORT __attribute__((visibility("default")))
 
-enum { is_not_there = -128 }; /* NC_ENOTBUILT: the program has no netCDF */
+enum { is_out_of_range = -60 }; /* NC_ERANGE */
+enum { is_not_there = -128 };   /* NC_ENOTBUILT: the program has no netCDF */
 
 typedef void (*function)(void);
 typedef int (*finder)(const struct sluice_netcdf_call*);
@@ -202,7 +204,8 @@ SLUICE_EXPORT int nc_inq_path(int ncid, size_t* length, char* path) {
   return real == NULL ? is_not_there : real(ncid, length, path);
 }
 
-/* These functions look at netCDF's own records of types, not at the format's: they get the shadow. */
+/* The functions below look at netCDF's own records, as it has them of its own formats, and not at the table
+   of the dataset's format. So they get the shadow, or go by functions that do look there. */
 static int id_of_shadow(void* library, int ncid) {
   const finder find = __atomic_load_n(&known_finder, __ATOMIC_ACQUIRE);
   struct sluice_netcdf_call call = {.kind = sluice_netcdf_shadow, .library = library, .ncid = &ncid};
@@ -228,4 +231,63 @@ SLUICE_EXPORT int nc_copy_data(int ncid, int type, const void* values, size_t co
 
 SLUICE_EXPORT int nc_copy_data_all(int ncid, int type, const void* values, size_t count, void** copy) {
   SLUICE_OF_SHADOW(nc_copy_data_all, type, values, count, copy);
+}
+
+SLUICE_EXPORT int nc_set_var_chunk_cache_ints(int ncid, int variable, int mebibytes, int chunks,
+                                              int percent) {
+  SLUICE_OF_SHADOW(nc_set_var_chunk_cache_ints, variable, mebibytes, chunks, percent);
+}
+
+SLUICE_EXPORT int nc_get_var_chunk_cache_ints(int ncid, int variable, int* mebibytes, int* chunks,
+                                              int* percent) {
+  SLUICE_OF_SHADOW(nc_get_var_chunk_cache_ints, variable, mebibytes, chunks, percent);
+}
+
+/* Called in the program's netCDF: SLUICE_OTHER(name)(…). */
+int nc_inq_vartype(int ncid, int variable, int* type);
+int nc_inq_varndims(int ncid, int variable, int* dimensions);
+int nc_def_var_chunking(int ncid, int variable, int storage, const size_t* sizes);
+int nc_inq_var_chunking(int ncid, int variable, int* storage, size_t* sizes);
+#define SLUICE_OTHER(name) ((__typeof__(&name))dlsym(library, #name))
+
+enum { first_user_type = 32, most_dimensions = 1024 }; /* netCDF's NC_FIRSTUSERTYPEID and NC_MAX_VAR_DIMS */
+
+/* Only a user type is looked for in netCDF's own records. */
+SLUICE_EXPORT int nc_def_var_filter(int ncid, int variable, unsigned filter, size_t count,
+                                    const unsigned* values) {
+  SLUICE_FIND_REAL(nc_def_var_filter);
+  if (real == NULL) return is_not_there;
+  const int shadow = id_of_shadow(library, ncid);
+  int type = 0;
+  if (shadow != ncid) (void)SLUICE_OTHER(nc_inq_vartype)(ncid, variable, &type);
+  return real(type < first_user_type ? ncid : shadow, variable, filter, count, values);
+}
+
+SLUICE_EXPORT int nc_def_var_chunking_ints(int ncid, int variable, int storage, int* sizes) {
+  SLUICE_FIND_REAL(nc_def_var_chunking_ints);
+  if (real == NULL) return is_not_there;
+  if (id_of_shadow(library, ncid) == ncid) return real(ncid, variable, storage, sizes);
+  int dimensions = 0;
+  const int status = SLUICE_OTHER(nc_inq_varndims)(ncid, variable, &dimensions);
+  if (status != 0) return status;
+  size_t wide[most_dimensions];
+  for (int i = 0; sizes != NULL && i < dimensions; ++i) wide[i] = (size_t)sizes[i];
+  return SLUICE_OTHER(nc_def_var_chunking)(ncid, variable, storage, sizes == NULL ? NULL : wide);
+}
+
+SLUICE_EXPORT int nc_inq_var_chunking_ints(int ncid, int variable, int* storage, int* sizes) {
+  SLUICE_FIND_REAL(nc_inq_var_chunking_ints);
+  if (real == NULL) return is_not_there;
+  if (id_of_shadow(library, ncid) == ncid) return real(ncid, variable, storage, sizes);
+  int dimensions = 0, found = 0;
+  size_t wide[most_dimensions];
+  int status = SLUICE_OTHER(nc_inq_varndims)(ncid, variable, &dimensions);
+  if (status == 0) status = SLUICE_OTHER(nc_inq_var_chunking)(ncid, variable, &found, wide);
+  if (status != 0) return status;
+  if (storage != NULL) *storage = found;
+  for (int i = 0; sizes != NULL && found == 0 && i < dimensions; ++i) {
+    if (wide[i] > INT_MAX) status = is_out_of_range;
+    sizes[i] = (int)wide[i];
+  }
+  return status;
 }

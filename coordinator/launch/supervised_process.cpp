@@ -74,10 +74,11 @@ void SupervisedProcess::watch_launcher() {
   });
 }
 
-/// Open MPI 4.1's mpirun can miss the signal that a rank has ended, and then waits for ever.
+/// Open MPI 4.1's mpirun can miss the signal that a rank has ended, or stand still at its own end, and then
+/// waits for ever.
 void SupervisedProcess::look_at_launcher() {
   const auto now = std::chrono::steady_clock::now();
-  if (!is_mpirun(id_) || !runtime::have_all_children_ended(id_))
+  if (!is_mpirun(id_) || !runtime::is_launcher_done(id_))
     alone_since_.reset();
   else if (!alone_since_)
     alone_since_ = now;

@@ -89,7 +89,18 @@ bool is_child_of_run() {
   return is_of_component && has_variable(variables, run_mark(socket));
 }
 
-bool have_all_children_ended(pid_t process) {
+namespace {
+
+/// In a lock: by the name of the kernel's function in which its first thread waits.
+bool waits_for_lock(pid_t process) {
+  std::string function;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/wchan"), function);
+  return function.starts_with("futex");
+}
+
+}  // namespace
+
+bool is_launcher_done(pid_t process) {
   const std::filesystem::path threads = "/proc/" + std::to_string(process) + "/task";
   bool has_children = false;
   std::error_code error;
@@ -101,7 +112,7 @@ bool have_all_children_ended(pid_t process) {
       if (process_state("/proc/" + std::to_string(child)) != 'Z') return false;
     }
   }
-  return has_children && !error;
+  return !error && (has_children || waits_for_lock(process));
 }
 
 namespace {
@@ -127,7 +138,7 @@ void stop_processes(const std::string& mark) {
 
 void end_launchers(const std::string& mark) {
   for (const pid_t process : left_after(mark, time_to_stop))
-    if (have_all_children_ended(process)) ::kill(process, SIGKILL);
+    if (is_launcher_done(process)) ::kill(process, SIGKILL);
 }
 
 }  // namespace sluice::runtime

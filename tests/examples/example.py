@@ -15,7 +15,7 @@ from harness import call, clear_directory, expect, finish, launch, start
 
 build, source, name = sys.argv[1:4]
 results = sys.argv[4:]
-NEEDS = {"xarray-follows": ["xarray", "dask", "scipy.io"], "climate-operators": ["cdo", "ncap2"]}
+NEEDS = {"growing-netcdf4": ["xarray"], "xarray-follows": ["xarray", "dask", "scipy.io"], "climate-operators": ["cdo", "ncap2"]}
 
 
 def skip_without_needs():

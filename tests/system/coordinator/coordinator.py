@@ -374,6 +374,26 @@ def launcher_misses_ends():
         expect(result.status == 0 and told not in result.all, f"the patience is {patience} s: {result.all}")
 
 
+LOCKED = """#!/usr/bin/python3
+import ctypes, os, subprocess, sys
+for rank in [subprocess.Popen(sys.argv[2:]) for _ in range(2)]: rank.wait()
+if os.path.exists("again"): sys.exit(0)
+open("again", "w").close()
+ctypes.CDLL(None).syscall(202, ctypes.byref(ctypes.c_int(2)), 128, 2, None)  # futex, FUTEX_WAIT_PRIVATE
+"""
+
+
+def launcher_stands_still():
+    """An mpirun that waits for a lock at its own end, as Open MPI's does at times when a rank is killed as it begins: it is ended, and a component with restarts starts again."""
+    with open("mpirun", "w") as file:
+        file.write(LOCKED)
+    os.chmod("mpirun", 0o755)
+    write_flow({"a": shell("echo rank", ranks=2, restarts=1)}, more='launcher: {command: "./mpirun {ranks} {program}"}\n')
+    result = run("--end-timeout", "5")
+    expect("a: all processes of its launcher have ended, and the launcher has not noticed" in result.all, result.all)
+    expect(result.status == 0 and "restart 1 of 1" in result.all, result.all)
+
+
 def launcher_left():
     """The matchers' mpirun stands still at its end, and sluice was killed: the guardian ends mpirun."""
     mpirun = shutil.which("mpirun")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from flows import BYTES, PYTHON, run, same_lines, script, write_flow  # before harness: it finds that
+from flows import BYTES, PYTHON, compile_model, run, same_lines, script, write_flow  # before harness: it finds that
 import harness
 from harness import clear_directory, expect
 
@@ -212,7 +212,38 @@ def kept():
     same_lines("kept", "disk/dump", "the kept file")
 
 
-CASES = {"model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
+BYPASSES = """
+program model
+  use netcdf
+  integer :: id, g, x, t, v, w, chunks(2), size, slots, percent, level
+  logical :: is_contiguous, shuffles
+  real :: a(6) = (/ 1, 2, 3, 4, 5, 6 /)
+  call ok(nf90_create('a.nc', nf90_netcdf4, id))
+  call ok(nf90_def_dim(id, 'x', 6, x))
+  call ok(nf90_def_dim(id, 't', nf90_unlimited, t))
+  call ok(nf90_def_var(id, 'v', nf90_real, (/ x, t /), v, chunksizes=(/ 3, 2 /), &
+    deflate_level=3, shuffle=.true., cache_size=4, cache_nelems=11, cache_preemption=40))
+  call ok(nf90_def_grp(id, 'g', g))
+  call ok(nf90_def_var(g, 'w', nf90_int, (/ x /), w, contiguous=.true.))
+  call ok(nf90_inquire_variable(id, v, contiguous=is_contiguous, chunksizes=chunks, &
+    deflate_level=level, shuffle=shuffles, cache_size=size, cache_nelems=slots, cache_preemption=percent))
+  print *, is_contiguous, chunks, level, shuffles, size, slots, percent
+  call ok(nf90_inquire_variable(g, w, contiguous=is_contiguous))
+  print *, is_contiguous, nf90_def_var(id, 'bad', nf90_real, (/ x /), v, chunksizes=(/ 7 /)) == nf90_noerr
+  call ok(nf90_put_var(id, 1, a, start=(/ 1, 2 /), count=(/ 6, 1 /)))
+  call ok(nf90_close(id))
+"""
+
+
+def bypasses():
+    """netCDF-Fortran asks for chunks and caches past the table of a format, and gets what it gets on disk."""
+    compile_model(BYPASSES)
+    os.makedirs("disk")
+    os.link("model", "disk/model")
+    same_outputs("./model > said\n", "ncdump -hs a.nc | grep -v -e _Fill -e _NCPr > head\nncdump a.nc > values\n", ["said", "head", "values"])
+
+
+CASES = {"bypasses": bypasses, "model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
 clear_directory()
 if case.startswith("calls"):
     random_calls(*range(int(case[5:]), int(case[5:]) + 6))

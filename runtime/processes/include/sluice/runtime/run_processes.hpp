@@ -34,9 +34,12 @@ inline constexpr const char* launcher_variable = "SLUICE_MATCHER_LAUNCHER_OF";
 /// component. Returns false when the system does not report this.
 [[nodiscard]] bool is_child_of_run();
 
-/// Whether the process has children, and each of them has ended and waits to be collected. Returns false when
-/// the system does not report this.
-[[nodiscard]] bool have_all_children_ended(pid_t process);
+/// Whether a launcher that has started its processes has none left: each of its children has ended and waits
+/// to be collected; or it has no child, and waits for a lock. Open MPI 4.1's mpirun waits for one for ever,
+/// at its own end, in some of the cases where a rank is killed before its MPI_Init has returned. Before it
+/// has started its ranks it waits for events and not for locks, but for moments. Returns false when the
+/// system does not report this.
+[[nodiscard]] bool is_launcher_done(pid_t process);
 
 /// Sends SIGTERM to the processes with the mark, and kills the remaining ones some seconds later.
 void stop_processes(const std::string& mark);
