@@ -381,7 +381,12 @@ void MemoryDriver::publish(std::int64_t record_count) {
   is_open_ = false;
   writing_->log->commit();
   writing_->log->finish();
-  if (writing_->disk) writing_->disk->close();
+  try {
+    if (writing_->disk) writing_->disk->close();
+  } catch (const Error&) {
+    drop_step();
+    throw;
+  }
   session_->remember_size({rule_, writing_->structure}, writing_->log->size());
   const std::int64_t records = writing_->group->leave(record_count);
   matcher::LogPattern pattern = writing_->pattern.pattern();
@@ -427,6 +432,10 @@ void MemoryDriver::discard(bool is_new) {
   if (!is_new) return publish(0);
   expect_own_process();
   is_open_ = false;
+  drop_step();
+}
+
+void MemoryDriver::drop_step() {
   writing_->group->leave(0);
   if (writing_->disk) writing_->disk->remove();
   session_->discard({step_});

@@ -99,6 +99,7 @@ class MemoryDriver final : public Driver {
   void sync_group();
   void publish_synced();
   void publish(std::int64_t record_count);
+  void drop_step();
   void close_read();
   void expect_own_process() const;
   [[nodiscard]] matcher::AccessTimes call_times() const noexcept {

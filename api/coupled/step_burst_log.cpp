@@ -147,6 +147,7 @@ void StepBurstLog::open_again() {
   lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
   (void)lock_->try_lock();
   data_ = files_.open(paths_.data, storage::OpenMode::update);
+  expect_whole();
   entries_->reopen(std::move(metadata));
 }
 
@@ -187,6 +188,13 @@ std::uint64_t StepBurstLog::await_disk(std::uint64_t bytes, std::uint64_t seen, 
   }
 }
 
+/// Another program may have cut the data log. When it grows again, it has zeros there.
+void StepBurstLog::expect_whole() const {
+  const std::uint64_t least = data_end_ > page_bytes ? data_end_ : 0;
+  if (static_cast<std::uint64_t>(data_->size_bytes()) < least)
+    throw IoError(NC_EIO, EIO, paths_.data, "go on in (another program has cut it)");
+}
+
 /// Reserves the wanted size or at least the needed size. Returns the reserved size.
 std::uint64_t StepBurstLog::reserve(const runtime::SegmentRequest& request) {
   const auto take = [&](std::uint64_t bytes) {
@@ -209,6 +217,7 @@ std::uint64_t StepBurstLog::reserve(const runtime::SegmentRequest& request) {
 
 runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentRequest& request) {
   if (request.use != runtime::SegmentUse::data) return session_.need_segment(request);
+  expect_whole();
   std::uint64_t bytes = 0;
   with_space(request.bytes, [&] { bytes = reserve(request); });
   reserved_end_ = data_end_ + bytes;
@@ -220,6 +229,7 @@ runtime::WritableSegment StepBurstLog::need_segment(const runtime::SegmentReques
 }
 
 std::uint64_t StepBurstLog::need_room(const Room& room) {
+  expect_whole();
   const std::uint64_t begin = std::max(segment_begin_, reserved_end_);
   const auto take = [&](std::uint64_t bytes) {
     const std::uint64_t end = std::min(data_end_, whole(segment_begin_ + bytes, page_bytes));
@@ -283,6 +293,7 @@ void StepBurstLog::withdraw(std::int64_t position) noexcept {
 }
 
 void StepBurstLog::sync() {
+  expect_whole();
   data_->sync();
   entries_->sync();
   header_file_->sync();
@@ -290,6 +301,7 @@ void StepBurstLog::sync() {
 
 void StepBurstLog::close() {
   if (entries_->count() == 0) return remove();
+  expect_whole();
   is_closed_ = true;
   reserved_end_ = whole(used_end_, page_bytes);
   data_->give_back({static_cast<std::int64_t>(reserved_end_), static_cast<std::int64_t>(data_end_)});

@@ -81,6 +81,7 @@ class StepBurstLog final : public runtime::SegmentSource {
   void open_again();
   void append_header(const formats::Header& header);
   void refuse_leftovers() const;
+  void expect_whole() const;
   [[nodiscard]] std::uint64_t reserve(const runtime::SegmentRequest& request);
   /// Runs an action that needs disk space. If the disk is full, tries again whenever other processes have
   /// freed space.

@@ -12,7 +12,8 @@ namespace sluice::storage {
 /// writes, so that a file that stays small takes no more space than it has data. When much has been written,
 /// and the file system allows it, space is reserved in large steps and mapped into memory, so that a piece
 /// needs no system call. The written data belongs to the system and survives the death of the process. Zeros
-/// may follow the written data until close().
+/// may follow the written data until close(). Where another program has cut the file, all functions but the
+/// destructor throw IoError(NC_EIO), at the latest before the file grows again.
 class LogFile {
  public:
   /// A new file, or one of that size that is continued: a few small writes cost the same however large the
@@ -32,6 +33,7 @@ class LogFile {
   void close(std::int64_t size_bytes);
 
  private:
+  void expect_whole(std::int64_t size_bytes) const;
   /// Returns false if the file must be written by system calls.
   bool has_room(std::int64_t end_bytes);
 
