@@ -39,7 +39,7 @@ class Driver {
   /// keeping.
   [[nodiscard]] virtual bool is_replayed() const noexcept { return false; }
 
-  /// Whether readers may come as soon as there are definitions.
+  /// Whether readers, or the recovery of logs, may come as soon as there are definitions.
   [[nodiscard]] virtual bool shows_definitions_at_once() const noexcept { return false; }
 
   /// Collective; called first when the dataset leaves define mode. Passes the alignments and the reserved

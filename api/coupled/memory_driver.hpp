@@ -53,7 +53,7 @@ class MemoryDriver final : public Driver {
   [[nodiscard]] std::string_view kind() const noexcept override { return "memory"; }
   [[nodiscard]] bool is_replayed() const noexcept override { return true; }
   [[nodiscard]] bool shows_definitions_at_once() const noexcept override {
-    return publish_at_ == runtime::PublishAt::write;
+    return publish_at_ == runtime::PublishAt::write || (writing_ && writing_->disk);
   }
   void write_header(const formats::Header& header, const formats::Layout& layout) override;
   /// So the end of define mode puts no fill values, and readers can wait for data that is not put yet.

@@ -247,6 +247,7 @@ int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, v
   else
     status = ask("nc_put_vara", "nc_get_vara");
   const int records = group->described->record_dimension();
+  if (status == 0 && puts) status = group->described->show_values();
   if (status != 0 || !puts || records < 0) return status;
   std::size_t length = 0;
   status = group.ask("nc_inq_dimlen", records, &length);

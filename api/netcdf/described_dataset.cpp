@@ -270,14 +270,30 @@ int DescribedDataset::describe() {
   const int status = library_.call("nc_enddef", shadow_);
   if (status != 0 && status != not_defining) return status;
   bool are_seen = false;  // such readers need the shadow, too
-  const int of_look = guard([&] {
-    are_seen = DatasetUse(coupled_)->driver->shows_definitions_at_once();
-    return 0;
-  });
+  const int of_look = look_for_viewers(&are_seen);
   if (of_look != 0 || !are_seen) return of_look != 0 ? of_look : define(false);
   const int of_sync = library_.call("nc_sync", shadow_);
   const int of_all = of_sync != 0 ? of_sync : describe_wholly();
   return of_all != 0 ? of_all : add_bytes();
+}
+
+int DescribedDataset::look_for_viewers(bool* may_come) const {
+  return guard([&] {
+    *may_come = DatasetUse(coupled_)->driver->shows_definitions_at_once();
+    return 0;
+  });
+}
+
+/// The whole shadow goes to them each time, so large ones wait for a sync or the close.
+int DescribedDataset::show_values() {
+  constexpr off_t most_bytes = off_t{4} << 20;
+  bool are_seen = false;
+  int status = look_for_viewers(&are_seen);
+  if (status != 0 || !are_seen) return status;
+  status = library_.call("nc_sync", shadow_);
+  struct stat facts {};
+  if (status != 0 || ::fstat(file_.number(), &facts) != 0 || facts.st_size > most_bytes) return status;
+  return add_bytes();
 }
 
 int DescribedDataset::define(bool renews_attributes) {

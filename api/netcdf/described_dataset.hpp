@@ -37,6 +37,9 @@ class DescribedDataset {
   /// gets the bytes of the shadow, which has been synced, or closed. Return a status.
   int describe_wholly();
   int add_bytes();
+  /// Values of the shadow have changed: where readers or recovery may come at any time, they get them.
+  /// Returns a status.
+  int show_values();
 
   /// The dimension of the records is as long in the shadow as in the coupled dataset, so that its values can
   /// be read. Returns a status.
@@ -50,6 +53,7 @@ class DescribedDataset {
   [[nodiscard]] bool has_records_in_shadow() const noexcept { return has_records_in_shadow_; }
 
  private:
+  int look_for_viewers(bool* may_come) const;
   int define(bool renews_attributes);
   void define_all(Dataset& coupled, bool renews_attributes);
   void find_all(const formats::Header& header);

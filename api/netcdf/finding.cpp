@@ -188,11 +188,9 @@ bool is_cdf_step(const runtime::ClientEnvironment& environment, const runtime::R
   }
 }
 
-/// Nothing makes a netCDF-4 file of a step yet, so what leaves files on disk goes by bytes.
-bool may_have_format(int whole_mode, const runtime::ClientRule& rule) {
-  if ((whole_mode & mode::netcdf4) == 0) return true;
-  return (whole_mode & (mode::offset64 | mode::data64)) == 0 && !rule.is_drained &&
-         rule.through == matcher::Through::memory;
+/// netCDF refuses a file of several formats.
+bool has_one_format(int whole_mode) {
+  return (whole_mode & mode::netcdf4) == 0 || (whole_mode & (mode::offset64 | mode::data64)) == 0;
 }
 
 /// Whether netCDF calls PnetCDF for a dataset of a group, which goes by hyperslabs anyway; or what is not
@@ -219,15 +217,7 @@ std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call, i
 
 bool is_carried(const sluice_netcdf_call& call, int whole_mode, const runtime::RuleMatch& match) {
   const runtime::ClientRule& rule = match.rule;
-  if (call.kind == sluice_netcdf_create) {
-    const bool has_format = may_have_format(whole_mode, rule);
-    if (rule.writes && !has_format)
-      complain(std::string(call.path) +
-                   " is a netCDF-4 file that stays on disk: it goes by its bytes, which readers see when it "
-                   "is closed. Leave 'keep' and 'through' out of its rule, or write a classic file",
-               rule.rule);
-    return rule.writes && has_format;
-  }
+  if (call.kind == sluice_netcdf_create) return rule.writes && has_one_format(whole_mode);
   if ((whole_mode & mode::write) != 0)
     return rule.writes && is_cdf_step(runtime::read_client_environment(), match);
   return rule.reads && !rule.writes && !rule.is_stream;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -163,6 +164,7 @@ void make_file(const char* path) {
 int main(int argc, char** argv) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (argc != 2) return 2;
+  (void)::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // who has started it has locked the file
   try {
     sluice::api::netcdf::make_file(argv[1]);
     return 0;

@@ -139,9 +139,8 @@ class Forecast {
   }
 
   [[nodiscard]] std::string what_passes_by_netcdf(const FileRule& rule, const std::string& files) const {
-    const std::string seen = rule.publish_at == workflows::PublishAt::sync    ? ", at each nc_sync"
-                             : rule.publish_at == workflows::PublishAt::write ? ", at each put"
-                                                                              : "";
+    const std::string seen =
+        rule.publish_at == workflows::PublishAt::sync ? ", at each nc_sync" : ", at each put";
     return "what " + name_of(rule.writer) + " puts into files of " + files +
            " by netCDF passes as hyperslabs" + seen + "; files of other kinds pass when they are closed";
   }
@@ -157,7 +156,8 @@ class Forecast {
                     files + ", and skips the others");
     }
     if (rule.is_stream) add("opens of one name go through its steps in order");
-    if (rule.has_hyperslabs) add(what_passes_by_netcdf(rule, files));
+    if (rule.has_hyperslabs && rule.publish_at != workflows::PublishAt::close)
+      add(what_passes_by_netcdf(rule, files));
   }
 
   void tell_queue(const FileRule& rule, const std::string& files, const std::string& writer) {

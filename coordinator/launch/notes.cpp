@@ -66,16 +66,24 @@ void note_structure(const Workflow& workflow, std::vector<Mistake>& notes) {
 }
 
 /// What becomes of the promise of a rule when its files are written by the C library.
-const char* promise_of(const FileRule& rule) {
+std::string promise_of(const FileRule& rule) {
+  const bool is_shown = rule.has_hyperslabs;
   if (rule.through == matcher::Through::burst_buffer)
-    return "'through: burst-buffer' saves such files when they are closed, and at an fsync: what was written "
-           "after that is lost if the program dies. netCDF's own sync() calls no fsync, nor does HDF5's "
-           "flush; with 'netcdf: hyperslabs', puts into classic files by netCDF are saved at once";
-  return rule.publish_at == matcher::PublishAt::sync
-             ? "'publish: sync' shows such files when they are closed, and at an fsync. netCDF's own sync() "
-               "calls no fsync, nor does HDF5's flush: nothing is published then. With 'netcdf: hyperslabs', "
-               "files by netCDF are shown at its sync(), too"
-             : "'publish: write' shows such files only when they have been closed, not at each write";
+    return std::string(
+               "'through: burst-buffer' saves such files when they are closed, and at an fsync, and ") +
+           "not at HDF5's flush: what was written after that is lost if the program dies. " +
+           (is_shown ? "What it puts by netCDF is saved at once"
+                     : "netCDF's own sync() calls no fsync; with 'netcdf: hyperslabs', its puts are saved at "
+                       "once");
+  if (rule.publish_at == matcher::PublishAt::sync)
+    return std::string(
+               "'publish: sync' shows such files when they are closed, and at an fsync. HDF5's flush ") +
+           "calls no fsync: nothing is published then. " +
+           (is_shown
+                ? "What it syncs by netCDF is shown"
+                : "Nor does netCDF's own sync(); with 'netcdf: hyperslabs', its files are shown then, too");
+  return std::string("'publish: write' shows such files only when they have been closed, not at each write") +
+         (is_shown ? "; what it puts by netCDF is shown at once" : "");
 }
 
 /// Rules that hold for files of PnetCDF alone, of writers that have no PnetCDF as far as can be seen.
@@ -85,8 +93,7 @@ void note_promises(const Workflow& workflow, const Inspections& inspections, std
   for (const FileRule& rule : workflow.files) {
     const auto writer = std::ranges::find(workflow.components, rule.writer, &Component::name);
     if (!promises_more_than_closes(rule) || writer == workflow.components.end()) continue;
-    if (rule.has_hyperslabs) continue;  // programs load netCDF at run time, too
-    const char* const promise = promise_of(rule);
+    const std::string promise = promise_of(rule);
     const auto& program = inspections[static_cast<std::size_t>(writer - workflow.components.begin())];
     if (!program || program->may_use_pnetcdf || !told.insert({rule.position.line, promise}).second) continue;
     notes.push_back({rule.position, "the program of '" + names.at(rule.writer) +

@@ -17,9 +17,11 @@
 #include "recovery_files.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/formats/netcdf4.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/header_file.hpp"
 #include "sluice/storage/log_round.hpp"
+#include "sluice/storage/netcdf4_file.hpp"
 #include "sluice/storage/partial_file.hpp"
 #include "sluice/storage/record_limit.hpp"
 #include "sluice/storage/run_lock.hpp"
@@ -325,6 +327,25 @@ bool is_sound(const LogGroup& group, const Recovery& recovery) {
   return recovery.problems.empty() && group.damage.empty() && !group.has_unreadable_logs;
 }
 
+/// Puts cannot be added to a netCDF-4 file: its logs have to have all that it has.
+void expect_whole_logs(const LogGroup& group, const Existing& existing, const std::string& target) {
+  const FileMark wanted = mark_for(group);
+  if (!existing.tells_origin() || !existing.mark->is_of_same(wanted)) return;
+  const bool begin_with_file = !group.logs.empty() && group.logs.front().step == group.origin;
+  if (begin_with_file && std::ranges::includes(wanted.ranks, existing.mark->ranks)) return;
+  throw Error(NC_ENOTNC3, target +
+                              " is a netCDF-4 file, and has data that these logs lack. "
+                              "--output-directory makes a file of the logs alone elsewhere");
+}
+
+/// The file of a step that was written as a netCDF-4 file; null: it stays as it is.
+std::unique_ptr<PartialFile> make_netcdf4(const Places& places, const formats::Header& header,
+                                          const PartialFile& partial) {
+  if (header.attributes.find(formats::netcdf4_file_attribute) < 0) return nullptr;
+  // A look at the file system ends the work where the user has interrupted the command.
+  return make_netcdf4_file(places.files, partial, [&] { (void)places.files.exists(partial.path()); });
+}
+
 /// Makes the file from the logs, or from the existing file and the logs.
 void make_file(const Places& places, const LogGroup& group, const Existing& existing,
                const ReplayOptions& wanted, Recovery& recovery) {
@@ -336,6 +357,8 @@ void make_file(const Places& places, const LogGroup& group, const Existing& exis
   FileMark mark = mark_for(group);
   const bool continues = existing.tells_origin() && existing.mark->is_of_same(mark) &&
                          has_more(*existing.mark, mark) && has_header(*existing.file, header);
+  if (header.attributes.find(formats::netcdf4_file_attribute) >= 0)
+    expect_whole_logs(group, existing, places.target);
   PartialFile partial(places.files, places.target);
   std::int64_t after = 0;
   if (continues) {
@@ -351,10 +374,12 @@ void make_file(const Places& places, const LogGroup& group, const Existing& exis
   replay({places.logs, places.files, partial.path()}, group.logs, after, options, recovery);
   mark.lacks_puts = !is_sound(group, recovery) || (continues && existing.mark->lacks_puts);
   if (continues) mark.ranks.insert(existing.mark->ranks.begin(), existing.mark->ranks.end());
-  mark.content = content_of(partial.file());
-  (void)set_mark(partial.file(), mark);
   recovery.is_new_file = !continues;
-  take_place(places.files, partial, existing, recovery);
+  const auto made = make_netcdf4(places, header, partial);
+  PartialFile& whole = made ? *made : partial;
+  mark.content = content_of(whole.file());
+  (void)set_mark(whole.file(), mark);
+  take_place(places.files, whole, existing, recovery);
 }
 
 void recover_steps(const Places& places, const LogGroup& group, const ReplayOptions& options, FileMarks marks,

@@ -102,8 +102,7 @@ DrainReport DrainWorker::carry_out(const Work& work) {
       report.bytes = make_image(system_, work.task, watch);
       break;
     case DrainStage::finish:
-      mark_drained(partials_.at(step).file(), work.task);
-      partials_.at(step).publish();
+      publish_drained(system_, partials_.at(step), work.task, watch);
       partials_.erase(step);
       break;
     case DrainStage::remove:

@@ -6,7 +6,6 @@
 
 #include "kept_file.hpp"
 #include "memory_file.hpp"
-#include "netcdf4_file.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
@@ -14,6 +13,7 @@
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/gathered_writes.hpp"
 #include "sluice/storage/header_file.hpp"
+#include "sluice/storage/netcdf4_file.hpp"
 #include "sluice/storage/partial_file.hpp"
 
 namespace sluice::runtime {
@@ -265,9 +265,11 @@ storage::FileMark mark_of(const DrainTask& task) {
   return mark;
 }
 
+/// A netCDF-4 file always has all variables, as one that was written by its bytes.
 KeptFile file_of(const DrainTask& task, const StepSource& source) {
+  const bool is_whole = storage::is_netcdf4(task.view->header);
   return kept_file(*task.view, static_cast<formats::Version>(task.order.version), source.record_count(),
-                   task.order.keep.variables);
+                   is_whole ? std::vector<std::string>() : task.order.keep.variables);
 }
 
 /// Writes the task's data to the partial file, and syncs it.
@@ -296,6 +298,12 @@ bool can_append(storage::FileSystem& system, const DrainTask& task, StepSource& 
   } catch (const FormatError&) {
     return false;
   }
+}
+
+void mark_drained(storage::File& file, const DrainTask& task) {
+  storage::FileMark mark = mark_of(task);
+  mark.content = storage::content_of(file);
+  (void)storage::set_mark(file, mark);
 }
 
 /// Writes the data, syncs it, and then writes the number of records: so the file always has either the old or
@@ -350,10 +358,14 @@ std::uint64_t copy_file(storage::FileSystem& system, const DrainTask& task, cons
 
 }  // namespace
 
-void mark_drained(storage::File& file, const DrainTask& task) {
-  storage::FileMark mark = mark_of(task);
-  mark.content = storage::content_of(file);
-  (void)storage::set_mark(file, mark);
+void publish_drained(storage::FileSystem& system, storage::PartialFile& partial, const DrainTask& task,
+                     const DrainWatcher& watcher) {
+  std::unique_ptr<storage::PartialFile> made;
+  if (!task.file && storage::is_netcdf4(task.view->header))
+    made = storage::make_netcdf4_file(system, partial, [&] { watcher({}); });
+  storage::PartialFile& whole = made ? *made : partial;
+  mark_drained(whole.file(), task);
+  whole.publish();
 }
 
 std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
@@ -366,7 +378,8 @@ std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, con
   (void)FileDrain(*file, kept, source, {options, watcher}).run();  // gaps are not written
   storage::expect_no_cut(before);
   file->close();
-  if (is_netcdf4(*task.view)) return become_netcdf4_file(*task.image, [&] { watcher({}); });
+  if (storage::is_netcdf4(task.view->header))
+    return storage::become_netcdf4_file(*task.image, [&] { watcher({}); });
   return static_cast<std::uint64_t>(kept.size_bytes());
 }
 
@@ -395,8 +408,7 @@ std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, con
   storage::PartialFile partial(system, task.order.path);
   const std::int64_t bytes = write_partial(partial.file(), task, source, watcher, options);
   storage::expect_no_cut(before);
-  mark_drained(partial.file(), task);
-  partial.publish();
+  publish_drained(system, partial, task, watcher);
   return static_cast<std::uint64_t>(bytes);
 }
 

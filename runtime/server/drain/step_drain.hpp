@@ -8,7 +8,7 @@
 #include "cached_steps.hpp"
 #include "drain_orders.hpp"
 #include "sluice/matcher/registry.hpp"
-#include "sluice/storage/file_system.hpp"
+#include "sluice/storage/partial_file.hpp"
 #include "step_source.hpp"
 
 namespace sluice::runtime {
@@ -51,8 +51,10 @@ std::uint64_t drain_step(storage::FileSystem& system, const DrainTask& task, con
 std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options = {});
 
-/// Marks a complete file with the step that it contains.
-void mark_drained(storage::File& file, const DrainTask& task);
+/// Marks the complete file with the step that it contains, and gives it its name. That of a netCDF-4 step
+/// becomes a netCDF-4 file before. Throws as drain_step().
+void publish_drained(storage::FileSystem& system, storage::PartialFile& partial, const DrainTask& task,
+                     const DrainWatcher& watcher);
 
 /// The same by several nodes. One node has made the partial file. Then each writes and syncs its part.
 /// Finally the first node gives the file its name, or removes it. Throws as drain_step().

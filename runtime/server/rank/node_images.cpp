@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "memory_file.hpp"
-#include "netcdf4_file.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
 #include "task_segments.hpp"
@@ -206,7 +205,7 @@ void NodeImages::submit(DrainTask task) {
     find_segments(task, base_.store);
     const matcher::SegmentId file = under_way_.at(step).file;
     const bool is_small = !matcher::is_spilled(file) && base_.store.extent(file).bytes <= most_bytes_here;
-    if (is_small && !is_netcdf4(*task.view) && is_all_here(*task.view, base_.node()))
+    if (is_small && !storage::is_netcdf4(task.view->header) && is_all_here(*task.view, base_.node()))
       return end(step, make_here(task));
     worker_.submit(DrainStage::image, std::move(task));
   } catch (const Error& error) {

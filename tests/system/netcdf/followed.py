@@ -152,16 +152,6 @@ def verified():
     expect("8 equal files" in result.out and "read by the C library: 1 equal file" in result.out, "what was compared")
 
 
-def told():
-    """A netCDF-4 file that stays on disk goes by its bytes, and the run says so, once."""
-    write = "import netCDF4\nfor i in range(2):\n    with netCDF4.Dataset(f'a{i}.nc', 'w') as d: d.number = i\n"
-    read = "import netCDF4\nfor i in range(2):\n    with netCDF4.Dataset(f'a{i}.nc') as d: assert d.number == i\n"
-    write_flow(script("write.py", write), script("read.py", read), more=", keep: true")
-    result = run()
-    expect(result.err.count("is a netCDF-4 file that stays on disk") == 1, "what the run says")
-    expect(os.path.exists("a0.nc") and os.path.exists("a1.nc"), "a kept file is missing")
-
-
 R_WRITE = """
 library(ncdf4)
 x <- ncdim_def("x", "m", 1:4); t <- ncdim_def("t", "s", 1:3, unlim = TRUE)
@@ -197,6 +187,6 @@ def tools():
         same_lines(name, "disk/" + name, "what is in " + name)
 
 
-CASES = {each.__name__: each for each in (asked_lengths, xarray, queue, streams, jobs, own_files, kept, restarted, resumed, verified, told, tools)}
+CASES = {each.__name__: each for each in (asked_lengths, xarray, queue, streams, jobs, own_files, kept, restarted, resumed, verified, tools)}
 clear_directory()
 CASES[case]()

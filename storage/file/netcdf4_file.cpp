@@ -1,4 +1,4 @@
-#include "netcdf4_file.hpp"
+#include "sluice/storage/netcdf4_file.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 
 extern char** environ;
 
-namespace sluice::runtime {
+namespace sluice::storage {
 
 namespace {
 
@@ -34,11 +34,13 @@ std::string directory_of(const FileDescriptor& dataset) {
   return there == "/" || there.empty() ? "/dev/shm" : there.string();
 }
 
-/// Beside the matcher, or where `sluice` is installed.
+/// Beside the matcher, or where the matcher is installed for `sluice`.
 std::string path_of_maker() {
   std::error_code ignored;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return (own / "sluice-netcdf4").string();
+  const auto beside = own / "sluice-netcdf4";
+  const auto installed = own / "../libexec/sluice/sluice-netcdf4";
+  return std::filesystem::exists(beside, ignored) ? beside.string() : installed.string();
 }
 
 /// Starts the program, with the dataset as its standard input, and what it says of a failure in `text`.
@@ -89,9 +91,9 @@ std::string read_all(const FileDescriptor& pipe, const std::function<void()>& lo
 
 }  // namespace
 
-bool is_netcdf4(const matcher::StepView& view) noexcept {
-  const std::string_view header(reinterpret_cast<const char*>(view.header.data()), view.header.size());
-  return header.find(formats::netcdf4_file_attribute) != std::string_view::npos;
+bool is_netcdf4(std::span<const std::byte> header) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
+  return text.find(formats::netcdf4_file_attribute) != std::string_view::npos;
 }
 
 void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
@@ -117,7 +119,7 @@ void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
 }
 
 std::uint64_t become_netcdf4_file(const FileDescriptor& dataset, const std::function<void()>& look) {
-  const storage::NamedFile made(directory_of(dataset));
+  const NamedFile made(directory_of(dataset));
   make_netcdf4_file(dataset, made.path(), look);
   struct stat facts {};
   if (::fstat(made.number(), &facts) != 0 || ::ftruncate(dataset.number(), facts.st_size) != 0 ||
@@ -131,4 +133,14 @@ std::uint64_t become_netcdf4_file(const FileDescriptor& dataset, const std::func
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
-}  // namespace sluice::runtime
+std::unique_ptr<PartialFile> make_netcdf4_file(FileSystem& system, const PartialFile& dataset,
+                                               const std::function<void()>& look) {
+  const FileDescriptor from(::open(dataset.path().c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from) throw IoError(NC_EIO, errno, dataset.path(), "open");
+  auto made = std::make_unique<PartialFile>(system, dataset.target());
+  make_netcdf4_file(from, made->path(), look);
+  made->file().sync();
+  return made;
+}
+
+}  // namespace sluice::storage

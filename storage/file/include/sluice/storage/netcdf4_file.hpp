@@ -1,0 +1,31 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sluice/storage/file_descriptor.hpp"
+#include "sluice/storage/partial_file.hpp"
+
+namespace sluice::storage {
+
+/// Whether the step was written as a netCDF-4 file, by hyperslabs (formats/netcdf4.hpp). `header`: as it is
+/// stored.
+[[nodiscard]] bool is_netcdf4(std::span<const std::byte> header) noexcept;
+
+/// Writes the netCDF-4 file of a step to the existing file `path`, by the program sluice-netcdf4.
+/// `dataset`: the step as a file of the classic model. `look` is called now and then, and may throw to end
+/// the work. Throws Error.
+void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
+                       const std::function<void()>& look);
+
+/// The same for a dataset that is a partial file: makes another one, which has been synced, for its target.
+[[nodiscard]] std::unique_ptr<PartialFile> make_netcdf4_file(FileSystem& system, const PartialFile& dataset,
+                                                             const std::function<void()>& look);
+
+/// The same, in place of the dataset. Returns the bytes of the file.
+std::uint64_t become_netcdf4_file(const FileDescriptor& dataset, const std::function<void()>& look);
+
+}  // namespace sluice::storage
