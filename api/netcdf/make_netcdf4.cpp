@@ -1,3 +1,4 @@
+// sluice-netcdf4 FIRST SECOND: compares two netCDF-4 files; prints "equal", or "different: " and what.
 // sluice-netcdf4 FILE < DATASET: writes the netCDF-4 file of a step. DATASET is the step as a file of the
 // classic model; it has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp). A program of
 // its own, because the matcher has no netCDF, and has to outlive an error in one.
@@ -17,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "program_library.hpp"
+#include "netcdf4_files.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
@@ -26,9 +27,6 @@
 
 namespace sluice::api::netcdf {
 namespace {
-
-/// Most bytes that are put at once, if several rows of a variable fit in.
-constexpr std::size_t most_bytes_at_once = std::size_t{16} << 20;
 
 std::span<const std::byte> map_input() {
   struct stat facts {};
@@ -55,16 +53,6 @@ void write_file(const char* path, std::span<const std::byte> bytes) {
     done += static_cast<std::size_t>(written);
   }
   (void)::close(file);
-}
-
-/// The library that made the definitions; where this machine has none of that path, the system's.
-ProgramLibrary load_library(std::span<const std::byte> path) {
-  const std::string asked(reinterpret_cast<const char*>(path.data()), path.size());
-  for (const char* const name : {asked.c_str(), "libnetcdf.so.19", "libnetcdf.so"}) {
-    void* const handle = *name == '\0' ? nullptr : ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) return ProgramLibrary(handle);
-  }
-  throw Error(NC_ENOTBUILT, "the netCDF library " + asked + " cannot be loaded");
 }
 
 /// Some rows of a variable, with values as a program has them in memory.
@@ -145,7 +133,8 @@ void make_file(const char* path) {
   if (!decoded) throw Error(NC_ENOTNC, "the step has no header");
   const formats::Header& header = decoded->header;
   write_file(path, attribute(header, formats::netcdf4_file_attribute));
-  const ProgramLibrary library = load_library(attribute(header, formats::netcdf4_library_attribute));
+  const auto maker = attribute(header, formats::netcdf4_library_attribute);
+  const ProgramLibrary library = load_library({reinterpret_cast<const char*>(maker.data()), maker.size()});
   const auto layout = formats::layout_of(header, formats::encoded_size(header));
   constexpr int writes = 1;
   int file = 0;
@@ -158,15 +147,20 @@ void make_file(const char* path) {
   library.ask("nc_close", file);
 }
 
+void compare(const char* first, const char* second) {
+  const auto difference = difference_of(load_library(""), first, second);
+  (void)std::printf(difference ? "different: %s" : "equal", difference.value_or("").c_str());
+}
+
 }  // namespace
 }  // namespace sluice::api::netcdf
 
 int main(int argc, char** argv) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
   (void)::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // who has started it has locked the file
   try {
-    sluice::api::netcdf::make_file(argv[1]);
+    argc == 2 ? sluice::api::netcdf::make_file(argv[1]) : sluice::api::netcdf::compare(argv[1], argv[2]);
     return 0;
   } catch (const std::exception& error) {
     (void)std::fprintf(stderr, "%s\n", error.what());

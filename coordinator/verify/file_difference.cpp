@@ -5,11 +5,15 @@
 #include <memory>
 #include <span>
 #include <sstream>
+#include <string_view>
 
+#include "child_process.hpp"
+#include "environment.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/storage/netcdf4_file.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::coordinator {
@@ -263,6 +267,25 @@ std::optional<FileDifference> compare_data(const formats::DecodedHeader& first, 
   return std::nullopt;
 }
 
+/// What sluice-netcdf4 says of two netCDF-4 files: their bytes differ by how they were made. Nothing: it
+/// cannot read them, or netCDF has not written them.
+std::optional<FileComparison> compare_netcdf4(const ReadFile& first, const ReadFile& second) {
+  constexpr std::string_view magic = "\211HDF\r\n\032\n", equal = "equal", different = "different: ";
+  for (const ReadFile* const file : {&first, &second}) {
+    const Bytes begin = file->read(0, static_cast<std::int64_t>(magic.size()));
+    if (std::string_view(reinterpret_cast<const char*>(begin.data()), begin.size()) != magic)
+      return std::nullopt;
+  }
+  ChildOptions child;
+  child.program = storage::netcdf4_program();
+  child.arguments = {child.program, first.name(), second.name()};
+  child.environment = current_environment();
+  const std::string said = output_of(std::move(child));
+  if (said == equal) return FileComparison{};
+  if (!said.starts_with(different)) return std::nullopt;
+  return FileComparison{FileDifference{said.substr(different.size()), "", {}}, {}};
+}
+
 }  // namespace
 
 FileComparison compare_files(const std::filesystem::path& first, const std::filesystem::path& second) {
@@ -274,6 +297,7 @@ FileComparison compare_files(const std::filesystem::path& first, const std::file
   const auto first_header = header_of(a);
   const auto second_header = header_of(b);
   if (!first_header || !second_header) {
+    if (auto by_netcdf = compare_netcdf4(a, b)) return *by_netcdf;
     const bool ends = found->first.empty() || found->second.empty();
     comparison.difference =
         FileDifference{ends ? std::to_string(a.size()) + " and " + std::to_string(b.size()) + " bytes"

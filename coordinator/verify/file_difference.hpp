@@ -21,8 +21,8 @@ struct FileComparison {
   std::vector<std::string> remarks;
 };
 
-/// Compares two regular files: byte by byte, and CDF files with different bytes by header and element. Throws
-/// IoError when a file cannot be read.
+/// Compares two regular files: byte by byte, and CDF files with different bytes by header and element,
+/// netCDF-4 files by what netCDF finds in them. Throws IoError when a file cannot be read.
 [[nodiscard]] FileComparison compare_files(const std::filesystem::path& first,
                                            const std::filesystem::path& second);
 

@@ -34,15 +34,6 @@ std::string directory_of(const FileDescriptor& dataset) {
   return there == "/" || there.empty() ? "/dev/shm" : there.string();
 }
 
-/// Beside the matcher, or where the matcher is installed for `sluice`.
-std::string path_of_maker() {
-  std::error_code ignored;
-  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  const auto beside = own / "sluice-netcdf4";
-  const auto installed = own / "../libexec/sluice/sluice-netcdf4";
-  return std::filesystem::exists(beside, ignored) ? beside.string() : installed.string();
-}
-
 /// Starts the program, with the dataset as its standard input, and what it says of a failure in `text`.
 pid_t start_maker(const FileDescriptor& dataset, const std::string& path, const FileDescriptor& text) {
   posix_spawn_file_actions_t actions;
@@ -55,7 +46,7 @@ pid_t start_maker(const FileDescriptor& dataset, const std::string& path, const 
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawn_file_actions_adddup2(&actions, dataset.number(), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, text.number(), STDERR_FILENO);
-  const std::string program = path_of_maker();
+  const std::string program = netcdf4_program();
   std::array<char*, 3> arguments{const_cast<char*>(program.c_str()), const_cast<char*>(path.c_str()),
                                  nullptr};
   pid_t process = -1;
@@ -90,6 +81,14 @@ std::string read_all(const FileDescriptor& pipe, const std::function<void()>& lo
 }
 
 }  // namespace
+
+std::string netcdf4_program() {
+  std::error_code ignored;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const auto beside = own / "sluice-netcdf4";
+  const auto installed = own / "../libexec/sluice/sluice-netcdf4";
+  return std::filesystem::exists(beside, ignored) ? beside.string() : installed.string();
+}
 
 bool is_netcdf4(std::span<const std::byte> header) noexcept {
   const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());

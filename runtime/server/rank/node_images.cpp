@@ -15,6 +15,7 @@
 #include "memory_file.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/storage/netcdf4_file.hpp"
 #include "task_segments.hpp"
 
 namespace sluice::runtime {

@@ -84,10 +84,10 @@ def damaged():
 def hdf5():
     """Files of other formats are the same files, and PnetCDF says that it does not know them."""
     lines = [f"ncgen -k nc4 -o four.nc {harness.cdl('four.nc', 101)}", "echo text > text.nc", ": > empty.nc"]
-    write_flow("\n".join(lines), "cp four.nc copy\nncdump -h four.nc > header\ncat text.nc empty.nc > text")
+    write_flow("\n".join(lines), "cp four.nc copy\nncdump -h four.nc > header\ncat text.nc empty.nc > text", more=", netcdf: bytes")
     run()
     expect(text("text") == "text\n" and "double v(x)" in text("header"), "the header")
-    write_flow("\n".join(lines), "", reader=f"{program} not-cdf four.nc not-cdf text.nc not-cdf empty.nc", ranks=2)
+    write_flow("\n".join(lines), "", reader=f"{program} not-cdf four.nc not-cdf text.nc not-cdf empty.nc", ranks=2, more=", netcdf: bytes")
     run()
 
 
@@ -539,7 +539,7 @@ def lost_and_restarted():
 
 def not_stored():
     """A CDF file for whose puts there is no room when it is closed is lost, and the run fails."""
-    write_flow(f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 400000)}", "cat a.nc > copy || true", staging="prewarm: 0, memory: 1MiB, spill: none")
+    write_flow(f"ncgen -k classic -o a.nc {harness.cdl('a.nc', 400000)}", "cat a.nc > copy || true", more=", netcdf: bytes", staging="prewarm: 0, memory: 1MiB, spill: none")
     result = run(3)
     expect("1 file was lost" in result.all and harness.is_logged("a.nc' is not published"), result.all)
 
@@ -549,7 +549,7 @@ def none_can_be_stored():
     for wait in ("", "\nif cat back.txt; then exit 1; fi"):
         with open("flow.yaml", "w") as flow:
             flow.write("version: 1\nname: test\nstaging: {prewarm: 0, memory: 2MiB, spill: none}\ncomponents:\n  writer: {command: sh writer.sh}\n  reader: {command: sh reader.sh}\nfiles:\n"
-                       "  - {path: 'w_*.nc', writer: writer, readers: [reader]}\n  - {path: back.txt, writer: reader, readers: [writer]}\n")
+                       "  - {path: 'w_*.nc', writer: writer, readers: [reader], netcdf: bytes}\n  - {path: back.txt, writer: reader, readers: [writer]}\n")
         with open("writer.sh", "w") as file:
             file.write("set -e\nfor i in 1 2 3 4; do ncgen -k classic -o w_$i.nc " + harness.cdl("w.nc", 20000) + "; done" + wait + "\n")
         with open("reader.sh", "w") as file:
@@ -794,9 +794,9 @@ def straight():
     many = script("many.py", "import netCDF4, numpy", "for name in (f'a{i}.nc' for i in range(4)):", "    seed = 0.0", "    for letter in name: seed = seed * 3 + ord(letter)",
                   "    with netCDF4.Dataset(name, 'w', format='NETCDF3_64BIT_DATA') as file:", "        file.createDimension('x', 1000000)", "        file.createDimension('t', None)",
                   "        file.createVariable('v', 'f8', ('x',))[:] = seed + numpy.arange(1000000) / 4", "        file.createVariable('r', 'i2', ('t', 'x'))[:] = numpy.ones((3, 1000000), 'i2')")
-    write_flow(many, "", reader=f"{program} repeat 4 read a%d.nc 1000000 whole a%d.nc 1000000", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    write_flow(many, "", reader=f"{program} repeat 4 read a%d.nc 1000000 whole a%d.nc 1000000", ranks=3, more=", netcdf: bytes", staging="prewarm: 0, memory: 80MiB, spill: none")
     run()
-    write_flow(python, "", rule=os.getcwd()[1:] + "/NETCDF*.nc", reader=f"{sys.argv[4]} direct {' '.join(names)}", ranks=3, staging="prewarm: 0, memory: 80MiB, spill: none")
+    write_flow(python, "", rule=os.getcwd()[1:] + "/NETCDF*.nc", reader=f"{sys.argv[4]} direct {' '.join(names)}", ranks=3, more=", netcdf: bytes", staging="prewarm: 0, memory: 80MiB, spill: none")
     run()
 
 
@@ -809,7 +809,7 @@ def straight_changed():
     harness.call("sh", "-c", f"{PYTHON} ../large.py\n{change}", cwd="direct", status=0)
     compare = f"mpirun --allow-run-as-root --oversubscribe -n 3 {sys.argv[4]}"
     write_flow(f"{python}\n{change}\ntouch changed", f"until test -e changed; do sleep 0.1; done\n{compare} direct {' '.join(names)}\nmkdir copy\ncp {' '.join(names)} copy\n"
-               f"cd copy\n{compare} ../direct {' '.join(names)}", rule=os.getcwd()[1:] + "/NETCDF*.nc")
+               f"cd copy\n{compare} ../direct {' '.join(names)}", rule=os.getcwd()[1:] + "/NETCDF*.nc", more=", netcdf: bytes")
     run()
 
 

@@ -89,13 +89,13 @@ def resumed():
     for more in (", through: burst-buffer", ", keep: true"):
         clear_directory()
         on_disk(MODEL.replace("PAUSE", ""))
-        wait = "open('ready', 'w').close()\ntime.sleep(100)" if "burst" in more else "while not os.path.exists('a.nc'): time.sleep(0.01)\nopen('ready', 'w').close()\ntime.sleep(100)"
         with open("write.py", "w") as file:
-            file.write(MODEL.replace("PAUSE", "") + wait)
+            file.write(MODEL.replace("PAUSE", "") + "open('ready', 'w').close()\ntime.sleep(100)")
         command = script("read.py", f"import os, sys, time\nif sys.argv[1] == '0': time.sleep(100)\nsys.exit(os.waitstatus_to_exitcode(os.system('{LOOK} > read')))\n")
         write_flow(f"if [ $1 -eq 0 ]; then {PYTHON} write.py; fi", "", writer="[sh, writer.sh, '{resume}']", reader=f"[{command.replace(' ', ', ')}, '{{resume}}']", more=more)
         first = harness.start(SLUICE, "run", "flow.yaml")
-        while not os.path.exists("ready") and first.poll() is None:
+        last = "a.nc" if "keep" in more else "ready"  # what the run has written for this process, too
+        while not os.path.exists(last) and first.poll() is None:
             time.sleep(0.05)
         first.send_signal(signal.SIGKILL)
         finish(first)
@@ -124,6 +124,30 @@ def verified():
     expect("equal file" in said, said)
 
 
-CASES = {"kept": kept, "live": live, "killed": killed, "resumed": resumed, "again": again, "verified": verified}
+CDL = """netcdf a { types: compound pair { int a; string b; }; int(*) list; dimensions: t = unlimited; x = 3; variables: int v(t, x); string s(x); pair p; list m(x);
+  v:units = "K"; data: v = 1, 2, 3, 4, 5, 6; s = "a", "b", "c"; p = {1, "one"}; m = {1, 2}, {3}, {}; group: g { variables: double w(x); data: w = 1, 2, 3; } }"""
+
+
+def compared():
+    """Each difference of definitions and values of two netCDF-4 files is named; chunks and order of bytes count, too."""
+    def make(name, old, new):
+        expect(old in CDL, f"the text has no {old}")
+        with open(name + ".cdl", "w") as file:
+            file.write(CDL.replace(old, new))
+        harness.call("ncgen", "-4", "-o", name + ".nc", name + ".cdl", status=0)
+
+    make("one", "a {", "one {")
+    changes = {"x = 3;": "x = 3; y = 2;", '"K"': '"M"', "5, 6": "5, 7", '"b"': '"B"', '"one"': '"two"', "{3}": "{4}", "w = 1": "w = 0", "v:units": 'v:_Endianness = "big"; v:units', "g {": "h {",
+               "K\"; data": "K\"; s:_ChunkSizes = 1; data"}
+    words = ["dimension y", "attribute v:units", "variable v from row", "variable s", "variable p", "variable m", "variable g/w", "variable v", "group", "variable s"]
+    for (old, new), word in zip(changes.items(), words):
+        make("two", old, new)
+        said = harness.call(sys.argv[1] + "/bin/sluice-netcdf4", "one.nc", "two.nc", status=0).out
+        expect(said.startswith("different: ") and word in said, f"{old} became {new}: {said}")
+    make("two", "a {", "two {")
+    expect(harness.call(sys.argv[1] + "/bin/sluice-netcdf4", "one.nc", "two.nc", status=0).out == "equal", "files that are equal")
+
+
+CASES = {"compared": compared, "kept": kept, "live": live, "killed": killed, "resumed": resumed, "again": again, "verified": verified}
 clear_directory()
 CASES[case]()

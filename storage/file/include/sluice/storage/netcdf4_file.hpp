@@ -15,6 +15,9 @@ namespace sluice::storage {
 /// stored.
 [[nodiscard]] bool is_netcdf4(std::span<const std::byte> header) noexcept;
 
+/// The path of sluice-netcdf4: beside this program, or where the matcher is installed for `sluice`.
+[[nodiscard]] std::string netcdf4_program();
+
 /// Writes the netCDF-4 file of a step to the existing file `path`, by the program sluice-netcdf4.
 /// `dataset`: the step as a file of the classic model. `look` is called now and then, and may throw to end
 /// the work. Throws Error.
