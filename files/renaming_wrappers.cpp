@@ -386,6 +386,7 @@ int rename_directory(const Renamed& renamed, const Rename& rename) {
   if (has_files_of_run(others)) return fail(exchanges ? EINVAL : ENOTEMPTY);
   if (exchanges && has_files_of_run(files)) return fail(EINVAL);
   const NamedFile target = named(renamed.to);
+  if (exchanges && target.kind != NamedFile::Kind::ordinary && is_there(renamed.to)) return fail(EINVAL);
   if (target.kind == NamedFile::Kind::in_run && mode_on_disk(renamed.to) == 0 && is_there(renamed.to))
     return fail(renamed.has(RENAME_NOREPLACE) ? EEXIST : ENOTDIR);
   const int before = errno;
@@ -436,6 +437,8 @@ int rename_it(const Renamed& renamed, const Rename& rename) noexcept {
   try {
     if (may_be_coupled(from.text) && is_link(from.directory, from.text)) return rename_link(renamed, rename);
     if (is_directory(from)) return rename_directory(renamed, rename);
+    if (renamed.has(RENAME_EXCHANGE) && is_directory(to))
+      return rename_directory({to, from, renamed.flags}, rename);
     if (!may_be_written(from.text) && !may_be_written(to.text)) return rename_read_any(renamed, rename);
     if (!may_be_written(from.text) && is_link(from.directory, from.text)) return rename_link(renamed, rename);
     return rename_file(renamed, named(from), named(to), rename);

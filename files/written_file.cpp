@@ -398,8 +398,11 @@ int trouble_of_parent(int directory, const char* path) noexcept {
   if (length >= parent.size()) return ENAMETOOLONG;
   if (length > 0) std::memcpy(parent.data(), path, length);
   const int before = errno;
-  const int status = ::faccessat(directory, parent.data(), W_OK | X_OK, AT_EACCESS);
-  const int trouble = status == 0 ? 0 : errno;
+  struct stat facts {};
+  const bool may_make = ::faccessat(directory, parent.data(), W_OK | X_OK, AT_EACCESS) == 0 &&
+                        ::fstatat(directory, parent.data(), &facts, 0) == 0;
+  // A directory that has been removed, and is still a process's own, has no links.
+  const int trouble = !may_make ? errno : facts.st_nlink == 0 ? ENOENT : 0;
   errno = before;
   return trouble;
 }

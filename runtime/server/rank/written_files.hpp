@@ -183,6 +183,7 @@ class WrittenFiles {
   void land(File& file);
   [[nodiscard]] bool is_taken_back(ClientId client, std::uint32_t tag, const OpenFile& request);
   void end_landing(File& file);
+  void end_nameless(const File& file);
   void answer_landed(File& file);
 
   MatcherBase& base_;

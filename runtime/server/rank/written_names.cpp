@@ -113,7 +113,12 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
     file->is_nameless = true;
     file->closes_wanted = 1;  // nothing is published
     tell_names(*file);
-    return steps_.forget_step(file->id);
+    steps_.forget_step(file->id);
+    // Later: the processes may have sent something for the caller's files.
+    return boost::asio::post(base_.loop, [this, id = file->id] {
+      writers_.look(id);
+      if (const File* const left = find(id)) end_nameless(*left);
+    });
   }
   place.file = file->id;
   const bool is_closed = file->state == File::State::open && !writers_.is_open(file->id);
@@ -461,11 +466,19 @@ void WrittenFiles::land(File& file) {
 
 void WrittenFiles::end_landing(File& file) {
   answer_landed(file);
-  if (file.state != File::State::publishing) return;
+  if (file.state != File::State::publishing) return end_nameless(file);
   file.landings.clear();
   if (file.is_nameless) return end_without_step(file);
   mark_names(file.path);
   end_written(file);
+}
+
+/// The file is on the disk alone, and nobody can write to it any more: it may have been closed before it lost
+/// its name.
+void WrittenFiles::end_nameless(const File& file) {
+  const bool is_in_use = file.state != File::State::open || file.copies_under_way > 0 ||
+                         writers_.are_asked(file.id) || writers_.is_open(file.id);
+  if (file.is_nameless && !is_in_use) end_without_step(file);
 }
 
 /// Unless bytes are on their way.
