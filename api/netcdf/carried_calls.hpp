@@ -18,10 +18,14 @@ void complain(const std::string& text, std::uint32_t rule = runtime::OrdinaryFil
 /// The length of a dimension, with the number of records. Returns a status.
 int length_of(const CarriedGroup& group, int dimid, std::size_t* length);
 
+/// Bytes of a value in memory of a text or a number; 0: another type.
+[[nodiscard]] inline std::size_t bytes_of_value(nc_type type) {
+  return type > type::own && type < type::string ? formats::size_of(static_cast<formats::Type>(type)) : 0;
+}
+
 /// The group of an id that the table's functions are called with; there always is one.
 [[nodiscard]] inline CarriedGroup carried(int ncid) noexcept {
-  CarriedDataset& dataset = *find_carried(ncid);
-  return {dataset, (dataset.shadow & ~group_bits) | (ncid & group_bits)};
+  return {*find_carried(ncid), ncid & group_bits};
 }
 
 }  // namespace sluice::api::netcdf

@@ -1,11 +1,14 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "call_values.hpp"
+#include "definition_replay.hpp"
 #include "described_dataset.hpp"
 #include "dispatch_table.hpp"
 #include "program_library.hpp"
@@ -41,23 +44,107 @@ struct CarriedDataset {
     constexpr std::size_t much = std::size_t{1} << 20, little = std::size_t{1} << 16;
     return (mode & (mode::offset64 | mode::data64)) != 0 ? much : little;
   }
+  /// Of a netCDF-4 dataset that is created; else null. While it replays, there is no shadow.
+  [[nodiscard]] DefinitionReplay* replay() const noexcept {
+    return described == nullptr ? nullptr : described->replay.get();
+  }
+  [[nodiscard]] bool is_replaying() const noexcept { return replay() != nullptr && replay()->is_replaying(); }
+  /// There is a shadow afterwards. Returns a status.
+  int make_real() noexcept;
+  /// A call by which the coupled dataset learns what the shadow has, or the same as in an earlier dataset.
+  /// `repeat`: a function of netCDF that changes the shadow then; null: none. Returns a status.
+  int describe_by(const char* name, const std::function<int()>& real, const char* repeat = nullptr,
+                  bool is_change = true);
+  /// The coupled dataset gets the definitions that it does not have yet. Returns a status.
+  int describe();
+
   /// Calls a function of the program's netCDF for the shadow.
   template <class... Parameters>
-  int ask(const char* name, Parameters... parameters) const noexcept {
-    return library.call<int, Parameters...>(name, shadow, parameters...);
+  int ask(const char* name, Parameters... parameters) noexcept {
+    const int status = make_real();
+    return status != 0 ? status : library.call<int, Parameters...>(name, shadow, parameters...);
   }
 };
 
-/// A group of a carried dataset: what the functions of the table are called for.
+/// A group of a carried dataset: what the functions of the table are called for. It calls functions of the
+/// program's netCDF for the shadow.
 struct CarriedGroup {
   CarriedDataset& dataset;
-  int shadow;  ///< id at the program's netCDF
+  int group;
 
-  template <class... Parameters>
-  int ask(const char* name, Parameters... parameters) const noexcept {
-    return dataset.library.call<int, Parameters...>(name, shadow, parameters...);
-  }
+  /// The shadow's id.
+  [[nodiscard]] int shadow() const noexcept { return (dataset.shadow & ~group_bits) | group; }
   CarriedDataset* operator->() const noexcept { return &dataset; }
+
+  /// A call that neither changes definitions nor is remembered.
+  template <class... Arguments>
+  int ask(const char* name, const Arguments&... arguments) const noexcept {
+    const int status = dataset.make_real();
+    return status != 0 ? status : call(name, arguments...);
+  }
+  /// A call that changes definitions. Its arguments are those of call_values.hpp.
+  template <class... Arguments>
+  int define(const char* name, const Arguments&... arguments) const noexcept {
+    DefinitionReplay* const replay = dataset.replay();
+    if (replay == nullptr) return call(name, arguments...);
+    std::string question = question_of(name, arguments...);
+    if (replay->is_replaying()) {
+      if (const RecordedCall* const known = replay->next(question)) return give(*known, arguments...);
+      if (const int status = dataset.make_real(); status != 0) return status;
+    }
+    const int status = call(name, arguments...);
+    RecordedCall made = record_of(std::move(question), status, arguments...);
+    made.repeat = repetition_of(group, name, arguments...);
+    replay->add(std::move(made));
+    return status;
+  }
+  /// A call that changes definitions, and that is never replayed.
+  template <class... Arguments>
+  int define_anew(const char* name, const Arguments&... arguments) const noexcept {
+    const int status = ask(name, arguments...);
+    if (dataset.replay() != nullptr) dataset.replay()->give_up();
+    return status;
+  }
+  /// A call that changes nothing. Its arguments are those of call_values.hpp.
+  template <class... Arguments>
+  int inquire(const char* name, const Arguments&... arguments) const noexcept {
+    DefinitionReplay* const replay = dataset.replay();
+    if (replay == nullptr) return call(name, arguments...);
+    std::string question = question_of(name, arguments...);
+    if (replay->is_replaying()) {
+      if (const RecordedCall* const known = replay->find(question)) return give(*known, arguments...);
+      if (const int status = dataset.make_real(); status != 0) return status;
+    }
+    constexpr int out_of_range = -60;  // NC_ERANGE: there are results, but perhaps not all
+    const int status = call(name, arguments...);
+    if (status != out_of_range) replay->add_inquiry(record_of(std::move(question), status, arguments...));
+    return status;
+  }
+
+ private:
+  template <class... Arguments>
+  int call(const char* name, const Arguments&... arguments) const {
+    return dataset.library.call(name, shadow(), parameter_of(arguments)...);
+  }
+  template <class... Arguments>
+  std::string question_of(const char* name, const Arguments&... arguments) const {
+    std::string question = dataset.replay()->question(group, name);
+    (add_question(question, arguments), ...);
+    return question;
+  }
+  /// A function that fails leaves its results as they were.
+  template <class... Arguments>
+  static RecordedCall record_of(std::string question, int status, const Arguments&... arguments) {
+    RecordedCall record{std::move(question), status};
+    if (status == 0) (add_answer(record.results, arguments), ...);
+    return record;
+  }
+  template <class... Arguments>
+  static int give(const RecordedCall& earlier, const Arguments&... arguments) {
+    [[maybe_unused]] const char* from = earlier.results.data();
+    if (earlier.status == 0) (give_answer(from, arguments), ...);
+    return earlier.status;
+  }
 };
 
 /// The dataset of an id that the program's netCDF has given out, of any group; null: it is not carried.

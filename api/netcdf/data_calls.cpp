@@ -34,11 +34,14 @@ std::optional<MPI_Datatype> datatype_of(nc_type memory) noexcept {
 /// What a program gives to one call.
 struct DataCall {
   int varid;
-  const std::size_t* start;
-  const std::size_t* count;
-  const std::ptrdiff_t* stride;
-  const std::ptrdiff_t* imap;
-  nc_type memory;
+  const std::size_t* start = nullptr;
+  const std::size_t* count = nullptr;
+  const std::ptrdiff_t* stride = nullptr;
+  const std::ptrdiff_t* imap = nullptr;
+  nc_type memory = type::own;
+  // What netCDF says of the variable.
+  int dimensions = 0;
+  nc_type external = 0;
 };
 
 /// A list of numbers as PnetCDF has them, and one more, so that the list of a scalar is no null pointer.
@@ -56,32 +59,26 @@ Shape shape_of(const DataCall& call) noexcept {
   return call.stride != nullptr ? Shape::vars : Shape::vara;
 }
 
-/// The facts of a variable that a call needs.
-struct VariableFacts {
-  int dimensions = 0;
-  nc_type external = 0;
-};
-
-int find_variable(const CarriedGroup& group, int varid, VariableFacts& facts) {
-  return group.ask("nc_inq_var", varid, static_cast<char*>(nullptr), &facts.external, &facts.dimensions,
-                   static_cast<int*>(nullptr), static_cast<int*>(nullptr));
+int find_variable(const CarriedGroup& group, DataCall& call) {
+  return group.inquire("nc_inq_var", call.varid, static_cast<char*>(nullptr), &call.external,
+                       &call.dimensions, static_cast<int*>(nullptr), static_cast<int*>(nullptr));
 }
 
-bool is_empty(const DataCall& call, const VariableFacts& facts) {
-  const auto* const end = call.count + facts.dimensions;
+bool is_empty(const DataCall& call) {
+  const auto* const end = call.count + call.dimensions;
   return call.count != nullptr && std::find(call.count, end, 0U) != end;
 }
 
 /// The selection of a block: netCDF first looks at all starts, and then at all ends. A put makes the growing
 /// dimension longer; in a dataset that is written, the start there is looked at with the end.
-int status_of_block(const CarriedGroup& group, Verb verb, const DataCall& call, const VariableFacts& facts) {
+int status_of_block(const CarriedGroup& group, Verb verb, const DataCall& call) {
   if (call.start == nullptr || call.count == nullptr) return 0;
-  const auto dimensions = static_cast<std::size_t>(facts.dimensions);
+  const auto dimensions = static_cast<std::size_t>(call.dimensions);
   std::vector<int> dimids(dimensions + 1);
   std::vector<std::size_t> lengths(dimensions);
   int growing = -1;
   (void)group.ask("nc_inq_vardimid", call.varid, dimids.data());
-  (void)group.ask("nc_inq_unlimdim", &growing);
+  (void)group.inquire("nc_inq_unlimdim", &growing);
   const auto is_free = [&](std::size_t i) { return dimids[i] == growing && verb == Verb::put; };
   const auto is_start_checked = [&](std::size_t i) { return dimids[i] != growing || !group->is_writable; };
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -98,49 +95,48 @@ int status_of_block(const CarriedGroup& group, Verb verb, const DataCall& call, 
 }
 
 /// Whether all strides are 1.
-bool is_dense(const DataCall& call, const VariableFacts& facts) {
-  return std::all_of(call.stride, call.stride + facts.dimensions,
+bool is_dense(const DataCall& call) {
+  return std::all_of(call.stride, call.stride + call.dimensions,
                      [](std::ptrdiff_t stride) { return stride == 1; });
 }
 
-nc_type type_in_memory(const DataCall& call, const VariableFacts& facts) noexcept {
-  return call.memory == type::own ? facts.external : call.memory;
+nc_type type_in_memory(const DataCall& call) noexcept {
+  return call.memory == type::own ? call.external : call.memory;
 }
 
-bool is_convertible(const DataCall& call, const VariableFacts& facts) {
-  const nc_type memory = type_in_memory(call, facts);
-  return (memory == type::text) == (facts.external == type::text);
+bool is_convertible(const DataCall& call) {
+  const nc_type memory = type_in_memory(call);
+  return (memory == type::text) == (call.external == type::text);
 }
 
 /// What netCDF refuses, in its order, before it looks at the selection. Empty: go on.
-std::optional<int> find_status(const CarriedGroup& group, Verb verb, const DataCall& call,
-                               VariableFacts& facts) {
-  int of_variable = find_variable(group, call.varid, facts);
+std::optional<int> find_status(const CarriedGroup& group, Verb verb, DataCall& call) {
+  int of_variable = find_variable(group, call);
   const bool is_block = call.stride == nullptr && call.imap == nullptr;
   if (of_variable == no_variable && call.varid == global && is_block) of_variable = no_data_of_global;
   if (!is_block) {
     if (of_variable != 0) return of_variable;
-    if (!is_convertible(call, facts)) return no_conversion;
-    const bool is_one_call = verb == Verb::put && call.imap == nullptr && is_dense(call, facts);
-    if (!is_one_call && is_empty(call, facts)) return 0;  // netCDF makes one call for each block: none here
+    if (!is_convertible(call)) return no_conversion;
+    const bool is_one_call = verb == Verb::put && call.imap == nullptr && is_dense(call);
+    if (!is_one_call && is_empty(call)) return 0;  // netCDF makes one call for each block: none here
   }
   if (verb == Verb::put && !group->is_writable) return read_only;
   if (group->in_define_mode) return defining;
   if (of_variable != 0) return of_variable;
-  if (!is_convertible(call, facts)) return no_conversion;
-  if (!datatype_of(type_in_memory(call, facts))) return bad_type;
-  const int of_block = is_block ? status_of_block(group, verb, call, facts) : 0;
+  if (!is_convertible(call)) return no_conversion;
+  if (!datatype_of(type_in_memory(call))) return bad_type;
+  const int of_block = is_block ? status_of_block(group, verb, call) : 0;
   return of_block != 0 ? std::optional(of_block) : std::nullopt;
 }
 
 /// Whether a put of a group is collective: then all know how many records there are. netCDF wants it for
 /// variables with filters.
 bool is_collective(const CarriedGroup& group, int varid) {
-  const auto known = group->collective.find({group.shadow & group_bits, varid});
+  const auto known = group->collective.find({group.group, varid});
   if (known != group->collective.end()) return known->second;
-  int shuffle = 0, deflate = 0, level = 0, fletcher32 = 0;
-  (void)group.ask("nc_inq_var_deflate", varid, &shuffle, &deflate, &level);
-  (void)group.ask("nc_inq_var_fletcher32", varid, &fletcher32);
+  int shuffle = 0, deflate = 0, fletcher32 = 0;
+  (void)group.inquire("nc_inq_var_deflate", varid, &shuffle, &deflate, static_cast<int*>(nullptr));
+  (void)group.inquire("nc_inq_var_fletcher32", varid, &fletcher32);
   return shuffle != 0 || deflate != 0 || fletcher32 != 0;
 }
 
@@ -156,17 +152,16 @@ bool extends_alone(const CarriedGroup& group, const DataCall& call, const std::v
 }
 
 /// What netCDF-4 refuses, in the order of its functions. Empty: go on.
-std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb, const DataCall& call,
-                                            const VariableFacts& facts) {
+std::optional<int> find_status_of_described(const CarriedGroup& group, Verb verb, const DataCall& call) {
   constexpr int bad_stride = -58, cannot_extend = -130;
-  if (!datatype_of(type_in_memory(call, facts))) return bad_type;
+  if (!datatype_of(type_in_memory(call))) return bad_type;
   if (call.start == nullptr || call.count == nullptr) return std::nullopt;  // there always are both
-  const auto dimensions = static_cast<std::size_t>(facts.dimensions);
+  const auto dimensions = static_cast<std::size_t>(call.dimensions);
   for (std::size_t i = 0; call.stride != nullptr && i < dimensions; ++i)
     if (call.stride[i] <= 0) return bad_stride;
-  const bool has_elements = !is_empty(call, facts);
+  const bool has_elements = !is_empty(call);
   std::vector<int> dimids(dimensions + 1, -1);
-  (void)group.ask("nc_inq_vardimid", call.varid, dimids.data());
+  (void)group.inquire("nc_inq_vardimid", call.varid, Values<int, int>{dimids.data(), &call.dimensions});
   for (std::size_t i = 0; i < dimensions; ++i) {
     if (verb == Verb::put && dimids[i] == group->described->record_dimension()) continue;
     std::size_t length = 0;
@@ -187,11 +182,11 @@ int var_par_access(int ncid, int varid, int access) {
   const CarriedGroup group = carried(ncid);
   if (!group->is_parallel) return group.ask("nc_var_par_access", varid, access);
   if (access != independent && access != collective) return invalid;
-  VariableFacts facts;
-  if (const int status = find_variable(group, varid, facts); status != 0) return status;
-  group->collective.erase({group.shadow & group_bits, varid});
+  DataCall call{varid};
+  if (const int status = find_variable(group, call); status != 0) return status;
+  group->collective.erase({group.group, varid});
   if (access == independent && is_collective(group, varid)) return invalid;
-  group->collective[{group.shadow & group_bits, varid}] = access == collective;
+  group->collective[{group.group, varid}] = access == collective;
   return 0;
 }
 
@@ -206,8 +201,8 @@ int raise_records_to(const CarriedGroup& group, std::size_t records) {
 }
 
 /// A put of a block without elements makes records, too, as many as it would with elements.
-int raise_records(const CarriedGroup& group, const DataCall& call, const VariableFacts& facts) {
-  if (call.stride != nullptr || call.imap != nullptr || !is_empty(call, facts)) return 0;
+int raise_records(const CarriedGroup& group, const DataCall& call) {
+  if (call.stride != nullptr || call.imap != nullptr || !is_empty(call)) return 0;
   bool has_records = false;
   const int status = guard([&] {
     has_records = DatasetUse(group->coupled)->header.is_record_variable(call.varid);
@@ -238,7 +233,8 @@ int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, v
                             static_cast<const void*>(values))
                 : group.ask(function.c_str(), call.varid, call.start, call.count, more..., values);
   };
-  int status = puts || !group->is_writable ? 0 : group->described->lengthen_shadow();
+  if (group->replay() != nullptr) group->replay()->give_up();
+  int status = puts || !group->is_writable ? group->make_real() : group->described->lengthen_shadow();
   if (status != 0) return status;
   if (call.imap != nullptr)
     status = ask("nc_put_varm", "nc_get_varm", call.stride, call.imap);
@@ -259,9 +255,10 @@ int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, v
 bool agrees_on_records(const CarriedGroup& group, Verb verb, const DataCall& call) {
   if (!group->is_parallel || !group->described || verb == Verb::get || !is_collective(group, call.varid))
     return false;
-  constexpr std::size_t most_dimensions = 1024;  // NC_MAX_VAR_DIMS
-  std::vector<int> dimids(most_dimensions, -1);
-  return group.ask("nc_inq_vardimid", call.varid, dimids.data()) == 0 &&
+  int dimensions = 0;
+  if (group.inquire("nc_inq_varndims", call.varid, &dimensions) != 0) return false;
+  std::vector<int> dimids(static_cast<std::size_t>(dimensions) + 1, -1);
+  return group.inquire("nc_inq_vardimid", call.varid, Values<int, int>{dimids.data(), &dimensions}) == 0 &&
          dimids[0] == group->described->record_dimension();
 }
 
@@ -273,12 +270,11 @@ int put_nothing(const CarriedGroup& group) {
 }
 
 /// Puts or gets values of the variable that the coupled dataset knows by that id.
-int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked, const VariableFacts& facts,
-                    int varid, void* values) {
-  const auto start = offsets_of(asked.start, facts.dimensions);
-  const auto count = offsets_of(asked.count, facts.dimensions);
-  const auto stride = offsets_of(asked.stride, facts.dimensions);
-  const auto imap = offsets_of(asked.imap, facts.dimensions);
+int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked, int varid, void* values) {
+  const auto start = offsets_of(asked.start, asked.dimensions);
+  const auto count = offsets_of(asked.count, asked.dimensions);
+  const auto stride = offsets_of(asked.stride, asked.dimensions);
+  const auto imap = offsets_of(asked.imap, asked.dimensions);
   AccessCall call;
   call.verb = verb;
   call.shape = shape_of(asked);
@@ -290,7 +286,7 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   call.stride = asked.stride == nullptr ? nullptr : stride.data();
   call.imap = asked.imap == nullptr ? nullptr : imap.data();
   call.buffer = values;
-  call.buffer_type = *datatype_of(type_in_memory(asked, facts));
+  call.buffer_type = *datatype_of(type_in_memory(asked));
   return guard([&] {
     const DatasetUse dataset(group->coupled);
     dataset->is_independent = !call.is_collective;
@@ -300,30 +296,28 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   });
 }
 
-int move_described(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
-  VariableFacts facts;
-  if (const int status = find_variable(group, call.varid, facts); status != 0) return status;
-  const bool is_atomic = facts.external < type::string && type_in_memory(call, facts) < type::string;
-  if (is_atomic && !is_convertible(call, facts)) return no_conversion;
+int move_described(const CarriedGroup& group, Verb verb, DataCall call, void* values) {
+  if (const int status = find_variable(group, call); status != 0) return status;
+  const bool is_atomic = call.external < type::string && type_in_memory(call) < type::string;
+  if (is_atomic && !is_convertible(call)) return no_conversion;
   if (group->in_define_mode && (group->mode & mode::classic_model) != 0) return defining;
   if (group->is_writable)
-    if (const int status = group->described->describe(); status != 0) return status;
-  const int coupled = group->described->find(group.shadow & group_bits, call.varid);
+    if (const int status = group->describe(); status != 0) return status;
+  const int coupled = group->described->find(group.group, call.varid);
   if (coupled == DescribedDataset::in_shadow) return move_in_shadow(group, verb, call, values);
-  if (const auto status = find_status_of_described(group, verb, call, facts)) {
+  if (const auto status = find_status_of_described(group, verb, call)) {
     if (agrees_on_records(group, verb, call)) (void)put_nothing(group);
     return *status;
   }
-  return move_in_coupled(group, verb, call, facts, coupled, values);
+  return move_in_coupled(group, verb, call, coupled, values);
 }
 
-int move(int ncid, Verb verb, const DataCall& call, void* values) {
+int move(int ncid, Verb verb, DataCall call, void* values) {
   const CarriedGroup group = carried(ncid);
   if (group->described) return move_described(group, verb, call, values);
-  VariableFacts facts;
-  if (const auto status = find_status(group, verb, call, facts)) return *status;
-  const int moved = move_in_coupled(group, verb, call, facts, call.varid, values);
-  return moved != 0 || verb == Verb::get ? moved : raise_records(group, call, facts);
+  if (const auto status = find_status(group, verb, call)) return *status;
+  const int moved = move_in_coupled(group, verb, call, call.varid, values);
+  return moved != 0 || verb == Verb::get ? moved : raise_records(group, call);
 }
 
 int put(int ncid, const DataCall& call, const void* values) {

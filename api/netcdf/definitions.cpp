@@ -8,6 +8,7 @@
 #include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
+#include "kept_shadows.hpp"
 #include "sluice/formats/types.hpp"
 
 namespace sluice::api::netcdf {
@@ -31,14 +32,14 @@ int also(const CarriedGroup& group, int status_of_shadow, const Call& call) {
 
 int redef(int ncid) {
   const CarriedGroup group = carried(ncid);
-  const int status = also(group, group.ask("nc_redef"), [&] { return ncmpi::redef(group->coupled); });
+  const int status = also(group, group.define("nc_redef"), [&] { return ncmpi::redef(group->coupled); });
   if (status == 0) group->in_define_mode = true;
   return status;
 }
 
 /// The shadow has no data, so nothing may be filled or moved there. Space after its header, once, lets
 /// definitions follow.
-int end_definitions_of_shadow(const CarriedDataset& dataset) {
+int end_definitions_of_shadow(CarriedDataset& dataset) {
   const std::size_t header_space = dataset.has_placed_variables ? 0 : dataset.space_after_header();
   int mode = 0;
   int ignored = 0;
@@ -51,10 +52,10 @@ int end_definitions_of_shadow(const CarriedDataset& dataset) {
 int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_minfree, std::size_t r_align) {
   const CarriedGroup group = carried(ncid);
   if (group->described || !group->in_define_mode) {
-    const int status = group.ask("nc__enddef", h_minfree, v_align, v_minfree, r_align);
+    const int status = group.define("nc__enddef", h_minfree, v_align, v_minfree, r_align);
     if (status != 0) return status;
     group->in_define_mode = false;
-    return group->described ? group->described->describe() : 0;
+    return group->described ? group->describe() : 0;
   }
   const auto aligned = [](std::size_t bytes) {
     return static_cast<MPI_Offset>(std::max(bytes, least_alignment));
@@ -73,32 +74,46 @@ int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_m
   return status;
 }
 
+int sync_described(CarriedDataset& dataset) {
+  const auto real = [&] {
+    const int of_shadow = dataset.ask("nc_sync");
+    const int status = of_shadow != 0 ? of_shadow : dataset.described->describe_wholly();
+    return status != 0 ? status : dataset.described->add_bytes();
+  };
+  return dataset.describe_by("sync", real, "nc_sync", dataset.described->has_changed());
+}
+
 int sync(int ncid) {
   const CarriedGroup group = carried(ncid);
-  int status = group.ask("nc_sync");
-  if (status == 0 && group->described && group->is_writable) {
-    status = group->described->describe_wholly();
-    if (status == 0) status = group->described->add_bytes();
-  }
+  const bool is_described = group->described && group->is_writable;
+  const int status = is_described ? sync_described(group.dataset) : group.ask("nc_sync");
   return status != 0 ? status : guard([&] { return ncmpi::sync(group->coupled); });
 }
 
 /// Nothing of a classic shadow is kept, so it needs no fill values at the end.
-int end_shadow(const CarriedDataset& dataset) {
+int end_shadow(CarriedDataset& dataset) {
+  if (dataset.is_replaying()) return 0;
   return dataset.is_writable && !dataset.described ? dataset.ask("nc_abort") : dataset.ask("nc_close");
 }
 
 /// The coupled dataset gets the shadow as it is when it has been closed. If that fails, there is no step.
-int close_described(const CarriedDataset& dataset) {
+int close_described(CarriedDataset& dataset) {
   const int coupled = dataset.coupled;
-  if (!dataset.is_writable) return worse(end_shadow(dataset), guard([&] { return ncmpi::close(coupled); }));
-  int status = dataset.described->describe_wholly();
-  status = worse(status, end_shadow(dataset));
-  if (status == 0) status = dataset.described->add_bytes();
+  if (!dataset.is_writable) {
+    const int of_shadow = guard([&] { return keep_shadow(dataset); });
+    return worse(of_shadow, guard([&] { return ncmpi::close(coupled); }));
+  }
+  const auto real = [&] {
+    const int status = dataset.described->describe_wholly();
+    const int worst = worse(status, end_shadow(dataset));
+    return worst != 0 ? worst : dataset.described->add_bytes();
+  };
+  const int status = dataset.describe_by("close", real);
+  if (status == 0 && dataset.replay() != nullptr) DefinitionReplay::keep(dataset.described->replay);
   return worse(status, guard([&] { return status == 0 ? ncmpi::close(coupled) : ncmpi::abort(coupled); }));
 }
 
-int close_classic(int ncid, const CarriedDataset& dataset) {
+int close_classic(int ncid, CarriedDataset& dataset) {
   const int status = dataset.in_define_mode ? enddef(ncid, 0, least_alignment, 0, least_alignment) : 0;
   const int of_coupled = guard([&] { return ncmpi::close(dataset.coupled); });
   return worse(worse(status, of_coupled), end_shadow(dataset));
@@ -129,50 +144,82 @@ int abort(int ncid) {
 }
 
 int set_fill(int ncid, int mode, int* old_mode) {
-  return carried(ncid).ask("nc_set_fill", mode, old_mode);
+  return carried(ncid).define("nc_set_fill", mode, old_mode);
 }
 
 int def_dim(int ncid, const char* name, std::size_t length, int* id) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_def_dim", name, length, id),
+  return also(group, group.define("nc_def_dim", name, length, id),
               [&] { return ncmpi::def_dim(group->coupled, name, static_cast<MPI_Offset>(length), nullptr); });
 }
 
 int rename_dim(int ncid, int id, const char* name) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_rename_dim", id, name),
+  return also(group, group.define("nc_rename_dim", id, name),
               [&] { return ncmpi::rename_dim(group->coupled, id, name); });
 }
 
 int def_var(int ncid, const char* name, nc_type type, int dimensions, const int* dimids, int* id) {
   const CarriedGroup group = carried(ncid);
+  constexpr int most_dimensions = 1024;  // NC_MAX_VAR_DIMS
   int coupled_id = 0;
-  return also(group, group.ask("nc_def_var", name, type, dimensions, dimids, id),
+  const bool is_list = dimids != nullptr && dimensions > 0 && dimensions <= most_dimensions;
+  const int count = is_list ? dimensions : 0;
+  const Values<const int, int> list{dimids, &count};
+  return also(group, group.define("nc_def_var", name, type, dimensions, list, id),
               [&] { return ncmpi::def_var(group->coupled, name, type, dimensions, dimids, &coupled_id); });
 }
 
 int rename_var(int ncid, int id, const char* name) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_rename_var", id, name),
+  return also(group, group.define("nc_rename_var", id, name),
               [&] { return ncmpi::rename_var(group->coupled, id, name); });
 }
 
 int def_var_fill(int ncid, int id, int is_off, const void* value) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_def_var_fill", id, is_off, value),
-              [&] { return ncmpi::def_var_fill(group->coupled, id, is_off, value); });
+  nc_type type = 0;
+  (void)group.inquire("nc_inq_vartype", id, &type);
+  const std::size_t bytes = bytes_of_value(type);
+  const bool is_plain = value == nullptr || bytes != 0;
+  const int status =
+      is_plain ? group.define("nc_def_var_fill", id, is_off, Values<const void, std::size_t>{value, &bytes})
+               : group.define_anew("nc_def_var_fill", id, is_off, value);
+  return also(group, status, [&] { return ncmpi::def_var_fill(group->coupled, id, is_off, value); });
 }
 
 int rename_att(int ncid, int varid, const char* name, const char* other) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_rename_att", varid, name, other),
+  return also(group, group.define("nc_rename_att", varid, name, other),
               [&] { return ncmpi::rename_att(group->coupled, varid, name, other); });
 }
 
 int del_att(int ncid, int varid, const char* name) {
   const CarriedGroup group = carried(ncid);
-  return also(group, group.ask("nc_del_att", varid, name),
+  return also(group, group.define("nc_del_att", varid, name),
               [&] { return ncmpi::del_att(group->coupled, varid, name); });
+}
+
+/// Puts the attribute into the shadow. A put of text or strings says no external type: netCDF compares it
+/// before the call comes here.
+int put_into_shadow(const CarriedGroup& group, int varid, const char* name, nc_type external,
+                    std::size_t count, const void* values, nc_type memory) {
+  constexpr std::size_t most_values = std::size_t{1} << 16;  // larger ones are not worth a comparison
+  const std::string variant = variant_of("nc_put_att", memory);
+  const char* const function = variant.c_str();
+  const std::size_t bytes = bytes_of_value(memory == type::own ? external : memory);
+  const std::size_t all_bytes = count * bytes;
+  const bool has_type = memory != type::text && memory != type::string;
+  const auto put = [&](const auto& list) {
+    return has_type ? group.define(function, varid, name, external, count, list)
+                    : group.define(function, varid, name, count, list);
+  };
+  if (count <= most_values && memory == type::string && values != nullptr)
+    return put(Values<const char* const, std::size_t>{static_cast<const char* const*>(values), &count});
+  if (count <= most_values && (bytes > 0 || values == nullptr))
+    return put(Values<const void, std::size_t>{values, &all_bytes});
+  return has_type ? group.define_anew(function, varid, name, external, count, values)
+                  : group.define_anew(function, varid, name, count, values);
 }
 
 /// Copies the attribute as the shadow has stored it.
@@ -195,19 +242,22 @@ int put_att(int ncid, int varid, const char* name, nc_type external, std::size_t
             nc_type memory) {
   constexpr int out_of_range = -60;  // NC_ERANGE: the attribute is there
   const CarriedGroup group = carried(ncid);
-  const std::string variant = variant_of("nc_put_att", memory);
-  const char* const function = variant.c_str();
-  const bool has_type = memory != type::text && memory != type::string;
-  // A put of text or strings says no external type: netCDF compares it before the call comes here.
-  const int status = has_type ? group.ask(function, varid, name, external, count, values)
-                              : group.ask(function, varid, name, count, values);
+  const int status = put_into_shadow(group, varid, name, external, count, values, memory);
   if (status != 0 && status != out_of_range) return status;
   return worse(also(group, 0, [&] { return copy_attribute(group, varid, name); }), status);
 }
 
 int get_att(int ncid, int varid, const char* name, void* values, nc_type memory) {
   const CarriedGroup group = carried(ncid);
-  return group.ask(variant_of("nc_get_att", memory).c_str(), varid, name, values);
+  const std::string variant = variant_of("nc_get_att", memory);
+  nc_type external = 0;
+  std::size_t count = 0;
+  const int status = group.inquire("nc_inq_att", varid, name, &external, &count);
+  const std::size_t size = bytes_of_value(memory == type::own ? external : memory);
+  if (status != 0 || size == 0 || bytes_of_value(external) == 0)
+    return group.ask(variant.c_str(), varid, name, values);
+  const std::size_t bytes = count * size;
+  return group.inquire(variant.c_str(), varid, name, Values<void, std::size_t>{values, &bytes});
 }
 
 }  // namespace

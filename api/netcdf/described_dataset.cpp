@@ -13,6 +13,7 @@
 #include "dispatch_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
+#include "sluice/formats/cdf.hpp"
 #include "sluice/formats/names.hpp"
 #include "sluice/formats/netcdf4.hpp"
 #include "sluice/storage/named_file.hpp"
@@ -132,6 +133,14 @@ bool is_quantized(const ProgramLibrary& library, int group, int id) {
   return library.call("nc_inq_var_quantize", group, id, &quantization, &digits) == 0 && quantization != 0;
 }
 
+std::string names_in(const formats::Header& header) {
+  std::string names;
+  for (const auto& dimension : header.dimensions()) names += dimension.name + '\0';
+  names += '\0';
+  for (const auto& variable : header.variables()) names += variable.name + '\0';
+  return names;
+}
+
 /// The header, which can be changed from now on.
 formats::Header& changeable(Dataset& coupled) {
   if (!coupled.in_define_mode) ncmpi::redef(coupled.ncid);
@@ -240,7 +249,6 @@ int DescribedDataset::create_shadow(int flags, int* shadow) {
   storage::NamedFile named;
   const int status = library_.call("nc_create", named.path().c_str(),
                                    mode::netcdf4 | (flags & mode::classic_model), &shadow_);
-  has_changed_ = true;
   file_ = named.take();
   *shadow = shadow_;
   return status;
@@ -257,8 +265,10 @@ int DescribedDataset::open_shadow(std::span<const std::byte> bytes, int flags, i
   const int status = library_.call("nc_open", named.path().c_str(), flags, &shadow_);
   file_ = named.take();
   *shadow = shadow_;
+  has_changed_ = false;
   if (status != 0) return status;
   const DatasetUse coupled(coupled_);
+  names_ = names_in(coupled->header);
   find_all(coupled->header);
   has_records_in_shadow_ = true;
   return 0;
@@ -300,7 +310,8 @@ int DescribedDataset::define(bool renews_attributes) {
   return guard([&] {
     const DatasetUse coupled(coupled_);
     define_all(*coupled, renews_attributes);
-    if (!renews_attributes && coupled->in_define_mode) ncmpi::enddef(coupled_);
+    has_defined_ = coupled->in_define_mode;
+    if (!renews_attributes && has_defined_) ncmpi::enddef(coupled_);
     has_changed_ = false;
     return 0;
   });
@@ -309,6 +320,57 @@ int DescribedDataset::define(bool renews_attributes) {
 int DescribedDataset::describe_wholly() {
   const int status = define(true);
   return status != 0 ? status : lengthen_shadow();
+}
+
+bool DescribedDataset::record(RecordedCall& call) {
+  if (!std::ranges::all_of(variables_, [](const auto& each) { return each.second != in_shadow; }))
+    return false;
+  const DatasetUse coupled(coupled_);
+  const auto bytes_in = [](const formats::Header& header) {
+    const int id = header.attributes.find(formats::netcdf4_file_attribute);
+    return id < 0 ? std::span<const std::byte>() : std::span(header.attributes[id].values);
+  };
+  const auto bytes = bytes_in(coupled->header);
+  const bool is_known = !call.is_change && recorded_ != nullptr && !bytes.empty() &&
+                        std::ranges::equal(bytes, bytes_in(*recorded_));
+  if (!is_known) {
+    constexpr std::size_t bytes_of_entry = 256;  // a definition has more in memory than in the file
+    const std::size_t entries = dimensions_.size() + 4 * variables_.size();
+    recorded_ = std::make_shared<const formats::Header>(coupled->header);
+    call.bytes = static_cast<std::size_t>(formats::encoded_size(*recorded_)) + entries * bytes_of_entry;
+  }
+  call.describe = [header = recorded_, dimensions = dimensions_, variables = variables_,
+                   record_dimension = record_dimension_,
+                   has_defined = has_defined_](DescribedDataset& later) {
+    later.dimensions_ = dimensions;
+    later.variables_ = variables;
+    later.record_dimension_ = record_dimension;
+    later.has_changed_ = false;
+    return has_defined ? later.become(*header) : 0;
+  };
+  return true;
+}
+
+/// The coupled dataset gets the definitions of an earlier one. Returns a status.
+int DescribedDataset::become(const formats::Header& earlier) {
+  return guard([&] {
+    const DatasetUse coupled(coupled_);
+    formats::Header& header = changeable(*coupled);
+    const std::int64_t records = header.record_count;
+    header = earlier;
+    header.record_count = records;
+    const auto* const before = coupled->header_before_redef.get();
+    const int known = before == nullptr ? 0 : before->variable_count();
+    for (int id = 0; id < header.variable_count(); ++id)
+      header.variable(id).begin = id < known ? before->variable(id).begin : 0;
+    return ncmpi::enddef(coupled_);
+  });
+}
+
+bool DescribedDataset::serve(int coupled) {
+  if (names_in(DatasetUse(coupled)->header) != names_) return false;
+  coupled_ = coupled;
+  return true;
 }
 
 int DescribedDataset::lengthen_shadow() {

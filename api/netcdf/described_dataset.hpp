@@ -2,11 +2,13 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "dataset.hpp"
+#include "definition_replay.hpp"
 #include "program_library.hpp"
 #include "sluice/formats/header.hpp"
 #include "sluice/runtime/file_descriptor.hpp"
@@ -29,8 +31,16 @@ class DescribedDataset {
   int create_shadow(int mode, int* shadow);
   int open_shadow(std::span<const std::byte> bytes, int mode, int* shadow);
 
+  /// The shadow is that of another coupled dataset from now on, if it has the same bytes, and names.
+  [[nodiscard]] bool serve(int coupled);
+  /// Of a dataset that is created; null: it is not replayed, and not recorded. Shared with later datasets.
+  std::shared_ptr<DefinitionReplay> replay;
+  /// Of a dataset that is only read: its shadow is not as it was when it was opened, or must not be kept.
+  bool is_altered = false;
+
   /// Definitions have changed.
   void note_change() noexcept { has_changed_ = true; }
+  [[nodiscard]] bool has_changed() const noexcept { return has_changed_; }
   /// The coupled dataset gets the definitions that it does not have yet. Returns a status.
   int describe();
   /// The coupled dataset gets all definitions and attributes, and stays in define mode until add_bytes(): it
@@ -40,6 +50,10 @@ class DescribedDataset {
   /// Values of the shadow have changed: where readers or recovery may come at any time, they get them.
   /// Returns a status.
   int show_values();
+
+  /// Adds to a call of describe() or add_bytes() how a later dataset gets what it has brought about. False:
+  /// it cannot, because the shadow has values.
+  [[nodiscard]] bool record(RecordedCall& call);
 
   /// The dimension of the records is as long in the shadow as in the coupled dataset, so that its values can
   /// be read. Returns a status.
@@ -54,6 +68,8 @@ class DescribedDataset {
 
  private:
   int look_for_viewers(bool* may_come) const;
+
+  int become(const formats::Header& header);
   int define(bool renews_attributes);
   void define_all(Dataset& coupled, bool renews_attributes);
   void find_all(const formats::Header& header);
@@ -68,7 +84,10 @@ class DescribedDataset {
   int coupled_;
   int shadow_ = -1;
   runtime::FileDescriptor file_;  ///< the shadow
-  bool has_changed_ = false;
+  bool has_changed_ = true;
+  bool has_defined_ = false;                         ///< the last call has changed the coupled dataset
+  std::shared_ptr<const formats::Header> recorded_;  ///< what it has made of it; shared with later datasets
+  std::string names_;  ///< of a coupled dataset that is read: equal names have equal ids
   int record_dimension_ = -1;
   bool has_records_in_shadow_ = false;
   std::map<int, int> dimensions_;                ///< the shadow's id, and that of the coupled dataset

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
+#include "kept_shadows.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/runtime/file_reading.hpp"
@@ -64,11 +66,14 @@ int make_writable_shadow(CarriedDataset& dataset) {
 }
 
 int make_described_shadow(CarriedDataset& dataset) {
+  if (dataset.is_replaying()) return 0;
   if (dataset.is_created) return dataset.described->create_shadow(dataset.mode, &dataset.shadow);
   constexpr int netcdf4_classic = 4;  // NC_FORMAT_NETCDF4_CLASSIC
   const bool writes = dataset.is_writable;
   const int status =
-      dataset.described->open_shadow(dataset.header, writes ? mode::write : 0, &dataset.shadow);
+      take_kept_shadow(dataset)
+          ? 0
+          : dataset.described->open_shadow(dataset.header, writes ? mode::write : 0, &dataset.shadow);
   int format = 0;
   if (status == 0 && dataset.ask("nc_inq_format", &format) == 0 && format == netcdf4_classic)
     dataset.mode |= mode::classic_model;
@@ -91,7 +96,8 @@ int make_shadow(CarriedDataset& dataset) {
 int take_dataset(int ncid) {
   if (dataset_to_come == nullptr) return NC_EINVAL;  // the program uses the format by itself
   return guard([&] {
-    const int status = dataset_to_come->shadow >= 0 ? 0 : make_shadow(*dataset_to_come);
+    const bool has_shadow = dataset_to_come->shadow >= 0 || dataset_to_come->is_replaying();
+    const int status = has_shadow ? 0 : make_shadow(*dataset_to_come);
     if (status == 0) add_carried(ncid, std::move(dataset_to_come));
     return status;
   });
@@ -265,29 +271,23 @@ void describe_opened(CarriedDataset& dataset) {
 }
 
 /// netCDF looks at the first bytes of each file that it opens, also where the format is known.
-class ReadableFile {
- public:
-  ReadableFile() : file_(::memfd_create("sluice-netcdf", MFD_CLOEXEC)) {
-    const std::array<char, 32> empty{'C', 'D', 'F', '\1'};
-    if (!file_ || ::write(file_.number(), empty.data(), empty.size()) != static_cast<ssize_t>(empty.size()))
-      throw Error(NC_EFILE, "no memory, or no descriptor, for a dataset of netCDF");
-    path_ = "/proc/self/fd/" + std::to_string(file_.number());
-  }
-  [[nodiscard]] const char* path() const noexcept { return path_.c_str(); }
-
- private:
-  runtime::FileDescriptor file_;
-  std::string path_;
-};
+runtime::FileDescriptor make_readable_file() {
+  runtime::FileDescriptor file(::memfd_create("sluice-netcdf", MFD_CLOEXEC));
+  const std::array<char, 32> empty{'C', 'D', 'F', '\1'};
+  if (!file || ::write(file.number(), empty.data(), empty.size()) != static_cast<ssize_t>(empty.size()))
+    throw Error(NC_EFILE, "no memory, or no descriptor, for a dataset of netCDF");
+  return file;
+}
 
 /// The program's netCDF gives out an id for the dataset, by our format.
 int hand_over(const sluice_netcdf_call& call, int format_flag, std::shared_ptr<CarriedDataset> dataset) {
   const ProgramLibrary library(call.library);
-  const ReadableFile file;
+  const runtime::FileDescriptor file = make_readable_file();
+  const std::string path = "/proc/self/fd/" + std::to_string(file.number());
   dataset_to_come = std::move(dataset);
   const int status = call.kind == sluice_netcdf_create
-                         ? library.call("nc_create", file.path(), format_flag, call.ncid)
-                         : library.call("nc_open", file.path(), format_flag, call.ncid);
+                         ? library.call("nc_create", path.c_str(), format_flag, call.ncid)
+                         : library.call("nc_open", path.c_str(), format_flag, call.ncid);
   const auto left = std::exchange(dataset_to_come, nullptr);
   if (left != nullptr && left.use_count() == 1) {  // nobody has taken it
     const int coupled = left->coupled;
@@ -295,6 +295,17 @@ int hand_over(const sluice_netcdf_call& call, int format_flag, std::shared_ptr<C
     (void)guard([&] { return is_writable ? ncmpi::abort(coupled) : ncmpi::close(coupled); });
   }
   return status;
+}
+
+/// Readers that see each definition at once need a shadow all the time.
+bool may_replay(int coupled, const runtime::ClientRule& rule) {
+  return !rule.is_done_anew && !DatasetUse(coupled)->driver->shows_definitions_at_once();
+}
+
+/// Equal definitions have equal results in datasets of one kind: by one library, with the same rules.
+std::string kind_of(const sluice_netcdf_call& call, int whole_mode) {
+  const bool is_classic_model = (whole_mode & mode::classic_model) != 0;
+  return std::to_string(reinterpret_cast<std::uintptr_t>(call.library)) + (is_classic_model ? "c" : "");
 }
 
 int find_by_path(const sluice_netcdf_call& call) {
@@ -326,13 +337,17 @@ int find_by_path(const sluice_netcdf_call& call) {
   if (!creates) describe_opened(*dataset);
   if (creates ? (mode & mode::netcdf4) != 0 : !dataset->header.empty())
     dataset->described = std::make_unique<DescribedDataset>(library, coupled);
+  if (dataset->described) dataset->described->is_altered = match->rule.is_done_anew;
+  if (creates && dataset->described && may_replay(coupled, match->rule))
+    dataset->described->replay = std::make_shared<DefinitionReplay>(kind_of(call, mode));
   return hand_over(call, flag, std::move(dataset));
 }
 
 int tell_shadow(const sluice_netcdf_call& call) {
   if (find_carried(*call.ncid) == nullptr) return sluice_netcdf_is_ordinary;
-  *call.ncid = carried(*call.ncid).shadow;
-  return 0;
+  const int status = carried(*call.ncid)->make_real();
+  if (status == 0) *call.ncid = carried(*call.ncid).shadow();
+  return status;
 }
 
 int tell_path(const sluice_netcdf_call& call) {

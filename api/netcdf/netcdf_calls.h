@@ -8,12 +8,7 @@
 extern "C" {
 #endif
 
-enum sluice_netcdf_kind {
-  sluice_netcdf_create,
-  sluice_netcdf_open,
-  sluice_netcdf_path,
-  sluice_netcdf_shadow
-};
+enum { sluice_netcdf_create, sluice_netcdf_open, sluice_netcdf_path, sluice_netcdf_shadow };
 
 /* Who opens the dataset: one process, or the group of a communicator. */
 enum { sluice_netcdf_alone, sluice_netcdf_of_c, sluice_netcdf_of_fortran };
@@ -23,7 +18,7 @@ enum { sluice_netcdf_is_ordinary = 0x7fff0000 };
 
 /* One call of nc_create, nc_open or nc_inq_path; or of a function that needs the shadow's id. */
 struct sluice_netcdf_call {
-  enum sluice_netcdf_kind kind;
+  int kind;      /* what is asked */
   void* library; /* a handle by which dlsym() finds the functions of the program's netCDF */
   const char* path;
   int mode;

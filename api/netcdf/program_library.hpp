@@ -15,6 +15,7 @@ namespace sluice::api::netcdf {
 class ProgramLibrary {
  public:
   explicit ProgramLibrary(void* handle) noexcept : handle_(handle) {}
+  bool operator==(const ProgramLibrary&) const = default;
 
   /// The function of that name, as a Function; null: this version of netCDF has none.
   template <class Function>

@@ -56,7 +56,7 @@ std::string rules_for(const Workflow& workflow, const std::string& component) {
       rules.push_back({static_cast<std::uint32_t>(i), rule.pattern, writes, reads, rule.through,
                        rule.is_drained(), rule.identity == matcher::Identity::name, rule.closes,
                        rule.is_stream, may_restart, rule.publish_at == matcher::PublishAt::sync,
-                       rule.has_hyperslabs, rule.may_offer_steps(), rule.may_offer_reads()});
+                       rule.has_hyperslabs, rule.may_offer_steps(), rule.may_offer_reads(), !rule.replays});
     }
   }
   return runtime::encode_rules(rules);

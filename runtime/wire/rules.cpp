@@ -65,14 +65,15 @@ struct RuleLetter {
   char letter;
   bool ClientRule::*flag;
 };
-constexpr std::array<RuleLetter, 8> rule_letters{{{'d', &ClientRule::is_drained},
+constexpr std::array<RuleLetter, 9> rule_letters{{{'d', &ClientRule::is_drained},
                                                   {'n', &ClientRule::is_by_name},
                                                   {'s', &ClientRule::is_stream},
                                                   {'a', &ClientRule::may_restart},
                                                   {'y', &ClientRule::is_shown_at_sync},
                                                   {'h', &ClientRule::has_hyperslabs},
                                                   {'o', &ClientRule::offers_steps},
-                                                  {'p', &ClientRule::offers_reads}}};
+                                                  {'p', &ClientRule::offers_reads},
+                                                  {'l', &ClientRule::is_done_anew}}};
 
 ClientRule parse_rule(std::string_view line) {
   const auto fail = [&](const char* what) {

@@ -1,6 +1,9 @@
 /* netcdf_calls write|append|read PATH SEED: many calls of netCDF-C in a random order, right and wrong ones,
    with what each returned and gave. The same lines are expected on disk and in a run. write4, append4, read4:
-   as netCDF-4, in groups. */
+   as netCDF-4, in groups. steps4, looks4: several files of one process. Each begins with the calls of the
+   first one; some go on with others, some end in nc_abort. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +12,10 @@
 enum { most = 5, places = 4096 };
 
 static unsigned long long state;
+static long turns, turn_of_change; /* of the random numbers: where a step begins to differ from others */
 
 static unsigned below(unsigned limit) {
+  if (++turns == turn_of_change) state += 4711;
   state = state * 6364136223846793005ULL + 1442695040888963407ULL;
   return (unsigned)(state >> 33) % limit;
 }
@@ -256,12 +261,18 @@ static void choose_group(void) {
   id = below(2) == 0 ? root : group;
 }
 
+static int is_aborted; /* within its second round of definitions */
+
 static void change_file(int is_data5) {
   int old = -1;
   for (int round = 0; round < 3; ++round) {
     if (is_netcdf4) choose_group();
     for (unsigned i = 0, calls = 10 + below(40); i < calls; ++i)
       below(8) == 0 ? move((int)below(2)) : define(is_data5, 0);
+    if (is_aborted && round == 1) {
+      tell("abort", nc_abort(root));
+      return;
+    }
     if (below(5) == 0) tell("set_fill", nc_set_fill(id, below(2) == 0 ? NC_FILL : NC_NOFILL, &old));
     tell("set_fill", nc_set_fill(id, NC_FILL, &old)); /* what is not filled is undefined */
     if (below(6) == 0) tell("sync", nc_sync(id));
@@ -317,6 +328,33 @@ static void read_file(const char* path) {
   tell("close", nc_close(root));
 }
 
+/* The shadows that Sluice makes: each is a temporary file. */
+static int shadows;
+
+int mkostemp(char* name, int flags) {
+  int (*real)(char*, int) = (int (*)(char*, int))dlsym(RTLD_NEXT, "mkostemp");
+  ++shadows;
+  return real(name, flags);
+}
+
+static void for_each_step(const char* path, int writes) {
+  enum { steps = 9 };
+  const unsigned long long seed = state;
+  for (int step = 0; step < steps; ++step) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s.%d", path, step);
+    turns = 0;
+    turn_of_change = step % 3 == 2 ? 20 + (long)(seed % 89) * step : 0;
+    state = seed;
+    is_aborted = writes && step % 4 == 3;
+    if (writes)
+      write_file(name);
+    else
+      read_file(name);
+  }
+  fprintf(stderr, "%d shadows\n", shadows);
+}
+
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[3], NULL, 10) * 7919 + 17;
@@ -325,5 +363,7 @@ int main(int argc, char** argv) {
   if (strncmp(argv[1], "write", 5) == 0) write_file(argv[2]);
   if (strncmp(argv[1], "append", 6) == 0) append_to_file(argv[2]);
   if (strncmp(argv[1], "read", 4) == 0) read_file(argv[2]);
+  if (strcmp(argv[1], "steps4") == 0 || strcmp(argv[1], "looks4") == 0)
+    for_each_step(argv[2], argv[1][0] == 's');
   return 0;
 }

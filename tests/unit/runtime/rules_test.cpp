@@ -216,7 +216,7 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
       {18, "y", true, false, matcher::Through::memory, false, false, 3, false, true, true},
       {19, "h", false, true, matcher::Through::memory, true, false, 4, true, true, true, true},
       {20, "p", false, true, matcher::Through::memory, false, false, 1, false, false, false, false, true,
-       true}};
+       true, true}};
   ::setenv("SLUICE_SOCKET", "/run/socket", 1);
   ::setenv("SLUICE_COMPONENT", "model", 1);
   ::setenv("SLUICE_RULES", encode_rules(rules).c_str(), 1);
@@ -248,6 +248,8 @@ TEST_CASE("rules survive the environment, and damage is an error that shows the 
   CHECK(environment.rules[9].is_drained);
   CHECK_FALSE(environment.rules[9].offers_steps);
   CHECK(environment.rules[10].offers_steps);
+  CHECK(environment.rules[10].is_done_anew);
+  CHECK_FALSE(environment.rules[9].is_done_anew);
   CHECK(environment.rules[10].offers_reads);
   CHECK(environment.rules[6].is_by_name);
   CHECK(encode_rules(environment.rules) == encode_rules(rules));

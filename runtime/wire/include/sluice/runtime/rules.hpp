@@ -26,6 +26,7 @@ struct ClientRule {
   bool has_hyperslabs = false;    ///< netCDF's calls are coupled by hyperslabs
   bool offers_steps = false;      ///< matcher::FileRule::may_offer_steps
   bool offers_reads = false;      ///< matcher::FileRule::may_offer_reads
+  bool is_done_anew = false;      ///< replay: off
 };
 
 /// A rule that does not name the component. Its files are ordinary files for this component, and coupled for

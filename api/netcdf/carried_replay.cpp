@@ -1,0 +1,44 @@
+// What a dataset does with or without a shadow: the replay of its definitions (definition_replay.hpp).
+#include <mpi.h>
+
+#include "carried_dataset.hpp"
+#include "guard.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::api::netcdf {
+
+int CarriedDataset::make_real() noexcept {
+  if (!is_replaying()) return 0;
+  return guard([&] {
+    const int status = described->create_shadow(mode, &shadow);
+    return status != 0 ? status : replay()->repeat(library, shadow);
+  });
+}
+
+int CarriedDataset::describe_by(const char* name, const std::function<int()>& real, const char* repeat,
+                                bool is_change) {
+  if (replay() == nullptr) return real();
+  RecordedCall call{replay()->question(0, name), 0, {}, is_change};
+  if (is_replaying()) {
+    if (const RecordedCall* const known = replay()->next(call.question)) return known->describe(*described);
+    if (const int status = make_real(); status != 0) return status;
+  }
+  const int status = real();
+  const bool is_recorded = status == 0 && guard([&] { return described->record(call) ? 0 : NC_EINVAL; }) == 0;
+  if (!is_recorded) return replay()->give_up(), status;
+  if (repeat != nullptr)
+    call.repeat = [function = std::string(repeat)](const ProgramLibrary& of_repetition, int other_shadow) {
+      (void)of_repetition.call(function.c_str(), other_shadow);
+      return 0;
+    };
+  replay()->add(std::move(call));
+  return 0;
+}
+
+int CarriedDataset::describe() {
+  if (!described->has_changed()) return 0;
+  return describe_by(
+      "describe", [&] { return described->describe(); }, "nc_enddef");
+}
+
+}  // namespace sluice::api::netcdf
