@@ -52,6 +52,7 @@ struct Path {
 struct Renamed {
   Path from, to;
   unsigned int flags = 0;  ///< of renameat2(2)
+  bool is_along = false;   ///< with its directory, which has the new name already
   [[nodiscard]] bool has(unsigned int flag) const noexcept { return (flags & flag) != 0; }
 };
 
@@ -95,6 +96,11 @@ bool is_directory(const Path& path) noexcept {
 int trouble_of_parent(const Path& path) noexcept {
   const Inside inside;
   return sluice::files::trouble_of_parent(path.directory, path.text);
+}
+
+int trouble_of_leaving(const Path& path) noexcept {
+  const Inside inside;
+  return sluice::files::trouble_of_leaving(path.directory, path.text);
 }
 
 /// Whether the writer would find a file there, at once.
@@ -248,7 +254,7 @@ int rename_in_run(const Renamed& renamed, const NamedFile& from, const NamedFile
                              : renamed.has(RENAME_NOREPLACE) ? EEXIST
                                                              : EISDIR;
   if (is_directory(renamed.to)) return is_there(renamed.from) ? with_directory : ENOENT;
-  if (const int trouble = trouble_of_parent(renamed.to); trouble != 0) return trouble;
+  if (const int trouble = renamed.is_along ? 0 : trouble_of_parent(renamed.to); trouble != 0) return trouble;
   const bool must_be_new = renamed.has(RENAME_NOREPLACE);
   if (must_be_new && is_there(renamed.from) && is_there(renamed.to)) return EEXIST;
   const auto how = renamed.has(RENAME_EXCHANGE) ? NameFile::How::exchange : NameFile::How::rename;
@@ -263,6 +269,8 @@ int rename_in_run(const Renamed& renamed, const NamedFile& from, const NamedFile
 /// ENOENT: the run has no such file.
 int rename_named(const Renamed& renamed, const NamedFile& from, const NamedFile& to) {
   using Kind = NamedFile::Kind;
+  if (const int trouble = from.kind == Kind::in_run ? trouble_of_leaving(renamed.from) : 0; trouble != 0)
+    return is_there(renamed.from) ? trouble : ENOENT;
   if (from.kind == Kind::in_run && to.kind == Kind::in_run) return rename_in_run(renamed, from, to);
   if (from.kind == Kind::in_run) {
     const int trouble = rename_out_of_run(from, renamed.to, renamed.flags);
@@ -344,13 +352,11 @@ int list_inner(const Path& directory, std::vector<Inner>& files) {
       return trouble;
   }
   for (const auto& [path, is_of_run] : paths) {
-    NamedFile file;
-    if (is_of_run) {
-      const std::string whole = std::string(directory.text) + '/' + path;
-      file = named({directory.directory, whole.c_str()});
-      if (file.kind == NamedFile::Kind::failed) return file.error_number;
-      if (file.kind == NamedFile::Kind::ordinary) return EXDEV;
-    }
+    const std::string whole = std::string(directory.text) + '/' + path;
+    NamedFile file = named({directory.directory, whole.c_str()});
+    if (file.kind == NamedFile::Kind::failed) return file.error_number;
+    if (is_of_run && file.kind == NamedFile::Kind::ordinary) return EXDEV;
+    if (!is_of_run && file.kind == NamedFile::Kind::in_run) file = {};  // it is on disk alone
     files.push_back({path, std::move(file)});
   }
   return 0;
@@ -365,7 +371,7 @@ bool has_files_of_run(const std::vector<Inner>& files) noexcept {
 int move_inner(const Renamed& renamed, const Inner& inner) {
   const std::string from = std::string(renamed.from.text) + '/' + inner.path;
   const std::string to = std::string(renamed.to.text) + '/' + inner.path;
-  const Renamed moved{{renamed.from.directory, from.c_str()}, {renamed.to.directory, to.c_str()}, 0};
+  const Renamed moved{{renamed.from.directory, from.c_str()}, {renamed.to.directory, to.c_str()}, 0, true};
   const NamedFile target = named(moved.to);
   if (target.kind == NamedFile::Kind::failed) return target.error_number;
   const int trouble = rename_named(moved, inner.file, target);

@@ -113,6 +113,14 @@ template <class Remove>
 int remove_it(int directory, const char* path, const Remove& remove) noexcept {
   if (may_be_coupled(path) && is_link(directory, path)) return remove();
   if (!may_be_written(path)) return with_parts(directory, path, remove_read_any(directory, path, remove));
+  const int trouble = [&] {
+    const Inside inside;
+    return sluice::files::trouble_of_leaving(directory, path);
+  }();
+  if (trouble != 0) {
+    const bool is_there = open_written(directory, path, O_RDONLY).kind == WrittenFile::Kind::given;
+    return is_there ? fail(trouble) : with_parts(directory, path, remove());
+  }
   const int before = errno;
   int outcome = ENOENT;
   bool is_in_run = false;

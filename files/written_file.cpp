@@ -407,6 +407,11 @@ int trouble_of_parent(int directory, const char* path) noexcept {
   return trouble;
 }
 
+int trouble_of_leaving(int directory, const char* path) noexcept {
+  const int trouble = trouble_of_parent(directory, path);
+  return trouble == EACCES || trouble == EROFS ? trouble : 0;
+}
+
 namespace {
 
 /// Asks for the file that has these numbers. Returns errno, or 0.

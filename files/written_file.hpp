@@ -34,6 +34,8 @@ enum class OpenReason {
 [[nodiscard]] bool may_go_up(int directory, const char* path);
 /// Why a file cannot be made at the path, as the kernel says of its directory: errno, or 0.
 [[nodiscard]] int trouble_of_parent(int directory, const char* path) noexcept;
+/// Why no file of the directory can lose this name: EACCES, EROFS, or 0.
+[[nodiscard]] int trouble_of_leaving(int directory, const char* path) noexcept;
 /// The program has set its mask of permissions.
 void note_umask(mode_t mask) noexcept;
 

@@ -87,7 +87,9 @@ void GroupOutcomes::give_earlier_file(Group& group) {
 void GroupOutcomes::take_away(Group& group) {
   Dataset& dataset = parts_.datasets[group.key];
   const bool is_there = dataset.newest != nullptr || dataset.is_recycled;
-  if (!is_there && !parts_.rules.is_in_files(group.key)) {  // the caller checks whether the file exists
+  dataset.written_path.clear();
+  if (!is_there && !group.is_on_disk &&
+      !parts_.rules.is_in_files(group.key)) {  // the caller checks whether the file exists
     return refuse(group, NC_ENOENT,
                   parts_.names.quoted(group.key) + " was not published: there is nothing to delete");
   }
@@ -97,7 +99,6 @@ void GroupOutcomes::take_away(Group& group) {
   parts_.answers.removed(group.key);
   dataset.is_recycled = false;
   dataset.kept_path.clear();
-  dataset.written_path.clear();
   parts_.drains.forget(group.key);
   if (parts_.rules.of(group.key).is_stream) return parts_.retention.leave_in_stream(dataset);
   parts_.retention.supersede(dataset);

@@ -94,6 +94,15 @@ std::string Registry::may_be_closed_by(const Use& use) const {
   return rule.writer;
 }
 
+void Registry::move_file(const DatasetKey& key, const std::string& from, const std::string& to) {
+  const Dataset* const dataset = parts_->datasets.find(key);
+  if (dataset != nullptr && dataset->written_path == from) parts_->datasets[key].written_path = to;
+}
+
+bool Registry::is_file_written(const Use& use) const {
+  return parts_->files.has(use.key, use.file);
+}
+
 bool Registry::is_any_written() const {
   return !parts_->files.is_empty() || !parts_->datasets.in_progress().empty();
 }
@@ -552,7 +561,7 @@ void Registry::add_unpublished(const ListRequest& request, Listing& listing) con
   };
   parts_->files.for_each([&](const DatasetKey& key, bool is_closed) { add(key, key.name, is_closed); });
   for (const Step* const step : parts_->datasets.in_progress())
-    add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by());
+    if (!step->is_in_files) add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by());
 }
 
 void Registry::looked(std::uint64_t number, bool is_idle) {

@@ -85,6 +85,8 @@ Listing PublishedFiles::list_directory(const ListRequest& request) {
   for (std::size_t count = 0; key != keys.end() && count < most_in_a_part; ++count) {
     const bool is_here = add(*key, parts_.datasets.at(*key), listing) == Presence::here;
     if (is_here) listing.last = *key;
+    // The disk shows it, or has lost it.
+    if (is_here && !request.component.empty() && listing.files.back().step == 0) listing.files.pop_back();
     key = is_here ? std::next(key) : keys.erase(key);
   }
   if (key == keys.end()) listing.last.reset();

@@ -96,6 +96,7 @@ struct TakeSent {
   std::string path;
   matcher::DatasetKey key = {};  ///< of the file: it may have another path at another process
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t whoever_has_it = nobody - 1;  ///< all follow, if somebody is writing it
   std::uint32_t remover = nobody;  ///< the matcher that has taken the name from the file; others follow it
   matcher::DatasetKey new_key = {};
   std::string new_path = {};  ///< empty: it was removed, and not renamed

@@ -209,9 +209,45 @@ void set_times(const FileDescriptor& file, const struct stat& facts) noexcept {
   (void)::futimens(file.number(), times);
 }
 
+void set_owner(const FileDescriptor& file, const struct stat& facts) noexcept {
+  struct stat now {};
+  if (::fstat(file.number(), &now) != 0 || (now.st_uid == facts.st_uid && now.st_gid == facts.st_gid)) return;
+  const bool is_given = ::fchown(file.number(), facts.st_uid, facts.st_gid) == 0;
+  if (is_given) (void)::fchmod(file.number(), mode_of(now.st_mode));  // set-id bits go with the owner
+}
+
 void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept {
   struct stat facts {};
   if (::fstat(from.number(), &facts) == 0) set_times(to, facts);
+}
+
+namespace {
+
+bool is_same_time(const timespec& a, const timespec& b) noexcept {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/// Whether nobody has replaced or changed the file on disk in between.
+bool is_as_it_was(const struct stat& before, const struct stat& now) noexcept {
+  return before.st_dev == now.st_dev && before.st_ino == now.st_ino && before.st_size == now.st_size &&
+         before.st_mode == now.st_mode && is_same_time(before.st_mtim, now.st_mtim);
+}
+
+}  // namespace
+
+void set_facts(const std::string& path, const struct stat& before, const struct stat& wanted) noexcept {
+  const bool has_mode = mode_of(wanted.st_mode) == mode_of(before.st_mode);
+  const bool has_owner = wanted.st_uid == before.st_uid && wanted.st_gid == before.st_gid;
+  const bool has_time = is_same_time(wanted.st_mtim, before.st_mtim);
+  if (has_mode && has_owner && has_time) return;
+  struct stat now {};
+  const FileDescriptor file(::open(path.c_str(), O_PATH | O_CLOEXEC));  // it may allow no reading
+  if (!file || ::fstat(file.number(), &now) != 0 || !is_as_it_was(before, now)) return;
+  const std::string link = link_to(file);
+  if (!has_owner) (void)!::chown(link.c_str(), wanted.st_uid, wanted.st_gid);  // as the owner may
+  if (!has_mode || !has_owner) (void)::chmod(link.c_str(), mode_of(wanted.st_mode));
+  const timespec times[] = {wanted.st_atim, wanted.st_mtim};
+  if (!has_time) (void)::utimensat(AT_FDCWD, link.c_str(), times, 0);
 }
 
 void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
@@ -219,8 +255,7 @@ void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept {
   }, known{};
   if (::fstat(from.number(), &wanted) != 0 || ::fstat(to.number(), &known) != 0) return;
   if (mode_of(wanted.st_mode) != mode_of(known.st_mode)) (void)::fchmod(to.number(), mode_of(wanted.st_mode));
-  if (wanted.st_mtim.tv_sec != known.st_mtim.tv_sec || wanted.st_mtim.tv_nsec != known.st_mtim.tv_nsec)
-    set_times(to, wanted);
+  if (!is_same_time(wanted.st_mtim, known.st_mtim)) set_times(to, wanted);
 }
 
 namespace {

@@ -48,10 +48,15 @@ void seal_for_others(const FileDescriptor& file);
 [[nodiscard]] int copy_bytes(const FileDescriptor& from, const FileDescriptor& to);
 /// Sets the times of access and of change to those of `facts`.
 void set_times(const FileDescriptor& file, const struct stat& facts) noexcept;
+/// Gives the file the owner of `facts`, where this process may do that; its permissions stay.
+void set_owner(const FileDescriptor& file, const struct stat& facts) noexcept;
 /// Gives `to` the times of `from`.
 void copy_times(const FileDescriptor& from, const FileDescriptor& to) noexcept;
 /// Gives `to` the times and permissions of `from`, which began as a copy of it, if they have changed.
 void copy_facts(const FileDescriptor& from, const FileDescriptor& to) noexcept;
+/// Gives the file at the path permissions, owner and times that are other ones than before. One that is no
+/// longer there, or that somebody else has changed, stays as it is.
+void set_facts(const std::string& path, const struct stat& before, const struct stat& wanted) noexcept;
 /// Reads or writes all bytes of the range. Returns errno, or 0; EIO behind the end of the file.
 [[nodiscard]] int read_range(const FileDescriptor& file, std::uint64_t offset, std::span<std::byte> bytes);
 [[nodiscard]] int write_range(const FileDescriptor& file, std::uint64_t offset,

@@ -75,14 +75,11 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady&
 }
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& /*done*/) {
-  client.removals_of_written.erase(tag);
   parts_.clients.send(client, MessageType::done, tag, {});
 }
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ErrorReply& error) {
   parts_.deferred.forget(client.id, tag);
-  const bool was_there = client.removals_of_written.erase(tag) != 0;
-  if (error.status == NC_ENOENT && was_there) return parts_.clients.send(client, MessageType::done, tag, {});
   const auto read = client.image_reads.find(tag);
   if (error.status == NC_ENOENT && read != client.image_reads.end() && read->second.is_own)
     return parts_.clients.send_image(client, tag, {}, nullptr);

@@ -87,10 +87,7 @@ struct Client {
     matcher::AccessCounters counters = {};
   };
   std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
-  /// Tags of removals, for files that were being written here: they have been there, whatever the registry
-  /// knows of the name besides.
-  std::unordered_set<std::uint32_t> removals_of_written;
-  std::vector<CloseRequest> ended_reads;  ///< of which the registry is to hear
+  std::vector<CloseRequest> ended_reads;                     ///< of which the registry is to hear
   /// The last create or open: its step, once the registry has answered.
   struct Opening {
     std::uint32_t tag = 0;

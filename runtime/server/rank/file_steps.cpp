@@ -21,13 +21,9 @@ constexpr std::uint64_t first_connection = std::uint64_t{1} << 63;
 FileId FileSteps::connect(const LocalProcess& process) {
   const FileId file = first_connection + ++last_file_;
   steps_[file].file = file;
-  const Hello hello{protocol_version,
-                    std::string(library_version),
-                    process.token,
-                    process.process_id,
-                    process.component,
-                    false,
-                    true};
+  const std::string version(library_version);
+  const Hello hello{protocol_version,  version, process.token, process.process_id,
+                    process.component, false,   true};
   base_.tree.send_up(ClientRequest{file, 0, hello});
   return file;
 }

@@ -1,6 +1,5 @@
 #include "published_files.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -13,20 +12,6 @@
 
 namespace sluice::runtime {
 
-namespace {
-
-bool is_same_time(const timespec& a, const timespec& b) noexcept {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-/// Whether nobody has replaced or changed the file on disk in between.
-bool is_as_it_was(const struct stat& before, const struct stat& now) noexcept {
-  return before.st_dev == now.st_dev && before.st_ino == now.st_ino && before.st_size == now.st_size &&
-         before.st_mode == now.st_mode && is_same_time(before.st_mtim, now.st_mtim);
-}
-
-}  // namespace
-
 PublishedFiles::~PublishedFiles() {
   for (const auto& [step, kept] : kept_) update(step, kept);
 }
@@ -36,22 +21,9 @@ void PublishedFiles::note_kept(matcher::StepId step, const std::string& path) {
   if (files_.contains(step) && ::stat(path.c_str(), &kept.facts) == 0) kept_[step] = std::move(kept);
 }
 
-/// A file that is no longer there, or that somebody else has changed, stays as it is.
 void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexcept {
-  struct stat wanted {
-  }, now{};
-  if (!files_.find_facts(step, wanted)) return;
-  const bool has_mode = mode_of(wanted.st_mode) == mode_of(kept.facts.st_mode);
-  const bool has_owner = wanted.st_uid == kept.facts.st_uid && wanted.st_gid == kept.facts.st_gid;
-  const bool has_time = is_same_time(wanted.st_mtim, kept.facts.st_mtim);
-  if (has_mode && has_owner && has_time) return;
-  const FileDescriptor file(::open(kept.path.c_str(), O_PATH | O_CLOEXEC));  // it may allow no reading
-  if (!file || ::fstat(file.number(), &now) != 0 || !is_as_it_was(kept.facts, now)) return;
-  const std::string link = link_to(file);
-  if (!has_owner) (void)!::chown(link.c_str(), wanted.st_uid, wanted.st_gid);  // as the owner may
-  if (!has_mode || !has_owner) (void)::chmod(link.c_str(), mode_of(wanted.st_mode));
-  const timespec times[] = {wanted.st_atim, wanted.st_mtim};
-  if (!has_time) (void)::utimensat(AT_FDCWD, link.c_str(), times, 0);
+  struct stat wanted {};
+  if (files_.find_facts(step, wanted)) set_facts(kept.path, kept.facts, wanted);
 }
 
 void PublishedFiles::read(const FileRange& range, MemoryReceiver receiver) {

@@ -195,13 +195,14 @@ void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Fo
   base_.tree.send_up(ClientRequest{id, tag, std::move(newest)});
 }
 
-/// A file that loses its bytes keeps its permissions. Those that the process has asked for are of a new one.
-std::uint32_t WrittenFiles::permissions_of(const Place& place, const QueuedOpen& open) {
+/// A file that loses its bytes keeps its permissions and its owner. Without st_ino: of a new one.
+struct stat WrittenFiles::facts_before(const Place& place, const QueuedOpen& open) {
   struct stat facts {};
   const SharedFile known = open.base != nullptr ? open.base : published_.contents(place.step);
-  if (known != nullptr) return status_of(*known).st_mode;
-  const bool is_there = open.request.is_on_disk && ::stat(open.request.path.c_str(), &facts) == 0;
-  return is_there ? facts.st_mode : open.request.permissions;
+  if (known != nullptr) return status_of(*known);
+  if (open.request.is_on_disk && ::stat(open.request.path.c_str(), &facts) == 0) return facts;
+  facts.st_mode = open.request.permissions;
+  return facts;
 }
 
 /// A new file, or a copy of the one before.
@@ -210,7 +211,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
   const bool goes_on = (request.flags & O_TRUNC) == 0;
-  if (!goes_on) place.closes = 0;
+  const bool is_new = !goes_on || request.is_renamed;
+  if (is_new) place.closes = 0;
   const bool has_base = goes_on && (!request.is_in_place || open.is_put_in_place);
   const SharedFile own = has_base && !open.has_looked ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
@@ -219,11 +221,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.id = id;
   file.path = request.path;
   file.key = request.key;
-  file.writer.component = client->process->component;
-  file.writer.token = client->process->token;
-  file.writer.process_id = client->process->process_id;
+  const LocalProcess& writer = *client->process;
+  file.writer = {writer.id, writer.component, writer.token, writer.process_id};
   file.bytes.is_in_place = request.is_in_place;
-  file.goes_on = goes_on;
+  file.goes_on = !is_new;
   file.is_in_files = request.is_in_files;
   file.is_elsewhere = own == nullptr && base != nullptr;
   file.closes_wanted = request.closes;
@@ -238,12 +239,15 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   if (open.is_put_in_place) return begin_in_place(file);
   // In place: first, because readers may have the former contents open.
   if (request.is_in_place) return create(file, [this](const File& created) { begin_in_place(created); });
-  const auto begun = [this, id](FileBytes bytes, const Outcome& outcome) {
+  struct stat before {};
+  if (!goes_on) before = facts_before(place, open);
+  const auto begun = [this, id, before](FileBytes bytes, const Outcome& outcome) {
+    if (before.st_ino != 0 && bytes.file != nullptr) set_owner(*bytes.file, before);
     take_begun(id, std::move(bytes), outcome);
   };
   if (request.is_adopted) return bytes_.adopt(request, begun);
   OpenFile anew = request;
-  if (!goes_on) anew.permissions = permissions_of(place, open);
+  if (!goes_on) anew.permissions = before.st_mode;
   bytes_.begin(anew, base, begun);
 }
 
@@ -364,12 +368,11 @@ void WrittenFiles::note_no_descriptor(const std::string& path, const std::string
 /// The registry always hears of it, because it also knows what the component has written by PnetCDF, or on
 /// another node. A file that is being written with O_TRUNC has replaced that.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Open& request) {
-  if (const auto known = places_.find(request.path); known != places_.end()) {
-    if (known->second.file != 0) client.removals_of_written.insert(tag);
-    take_name(request.path, "it was removed");
-    tidy(request.path);
-  }
-  base_.tree.send_up(ClientRequest{client.id, tag, request});
+  Open removal = request;
+  removal.is_on_disk = written_at(request.path) != nullptr;
+  take_name(request.path, "it was removed");
+  tidy(request.path);
+  base_.tree.send_up(ClientRequest{client.id, tag, std::move(removal)});
 }
 
 /// On disk a file is there from its open on.
@@ -383,7 +386,10 @@ Listing WrittenFiles::list(const ListRequest& request) const {
     if (count++ == most_in_a_part) break;
     listing.last = DatasetKey{0, path};
     if (path.find('/', directory.size()) != std::string::npos) continue;
-    if (known.step != 0 || known.file != 0) listing.files.push_back({known.key, {}, path, known.step});
+    const auto file = files_.find(known.file);
+    const bool is_written =
+        file != files_.end() && !file->second.bytes.is_in_place;  // else the disk shows it
+    if (known.step != 0 || is_written) listing.files.push_back({known.key, {}, path, known.step});
   }
   if (place == places_.end() || !place->first.starts_with(directory)) listing.last.reset();
   return listing;
@@ -420,11 +426,10 @@ void WrittenFiles::take(const FileWriters::News& news) {
 /// nothing is lost: programs open files for writing, just to look.
 void WrittenFiles::end_unclosed(File& file, const std::string& reason) {
   if (file.bytes.is_in_place) return is_as_before(file) ? end_without_step(file) : lose(file, reason);
-  bool can_be_compared = file.bytes.base != nullptr;
+  bool can_be_compared = false;
   try {
-    can_be_compared = can_be_compared && can_be_sealed(file);
+    can_be_compared = file.bytes.base != nullptr && can_be_sealed(file);
   } catch (const Error&) {  // no descriptor is left
-    can_be_compared = false;
   }
   if (!can_be_compared) return lose(file, reason);
   begin_publishing(file);
@@ -798,6 +803,7 @@ void WrittenFiles::end_with_component(FileId id) {
   if (!is_open(*file) || file->is_syncing) return;  // end_sync() comes back to it
   const std::string outlived = "a process that has outlived " + file->component();
   if (writers_.is_open(id)) return lose(*file, outlived + " still has it open");
+  if (file->is_nameless) return end_without_step(*file);  // each close has brought its bytes to the disk
   if (file->closes_wanted != 0) {
     return end_unclosed(
         *file, file->component() + " has closed it " + std::to_string(file->closes) +

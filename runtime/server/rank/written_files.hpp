@@ -95,7 +95,7 @@ class WrittenFiles {
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
   void give_found(const QueuedOpen& open);
-  [[nodiscard]] std::uint32_t permissions_of(const Place& place, const QueuedOpen& open);
+  [[nodiscard]] struct stat facts_before(const Place& place, const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);
   void take_begun(FileId id, FileBytes bytes, const Outcome& outcome);
@@ -177,6 +177,8 @@ class WrittenFiles {
                  const OpenFile& former);
   void end_part(const RenamingPtr& renaming, const Outcome& outcome);
   void remove_former(const RenamingPtr& renaming);
+  void take_from_others(const Renaming& renaming, std::uint32_t remover);
+  void tell_others(const NameFile& name, std::uint32_t remover);
   void done(const RenamingPtr& renaming);
   void refuse(const RenamingPtr& renaming, int status, const std::string& text);
   void land(const RenamingPtr& renaming, const Contents& contents);

@@ -158,9 +158,7 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   file.state = File::State::publishing;
   file.path = name.path;
   file.key = name.key;
-  file.writer.component = writer.component;
-  file.writer.token = writer.token;
-  file.writer.process_id = writer.process_id;
+  file.writer = {writer.id, writer.component, writer.token, writer.process_id};
   file.bytes.file = contents.bytes;
   file.bytes.is_on_disk = contents.is_on_disk;
   file.bytes.base = contents.base;
@@ -230,8 +228,12 @@ bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& na
   if (found != renaming->found.end()) contents.bytes = found->second;
   // The disk has exchanged them already, whoever has them open.
   if (name.is_in_place && renaming->request.how == NameFile::How::exchange) return true;
-  if (contents.bytes == nullptr) refuse(renaming, NC_ENOENT, name.path + " is not there");
-  return contents.bytes != nullptr;
+  if (contents.bytes != nullptr) return true;
+  const bool may_be_open_elsewhere =
+      !name.is_in_place && renaming->request.how == NameFile::How::rename && base_.nodes.size() > 1;
+  may_be_open_elsewhere ? take_from_others(*renaming, TakeSent::whoever_has_it)
+                        : refuse(renaming, NC_ENOENT, name.path + " is not there");
+  return false;
 }
 
 void WrittenFiles::look_for(const RenamingPtr& renaming, const OpenFile& name) {
@@ -259,6 +261,7 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
   if (is_same && request.how != How::link) return done(renaming);
   if (request.how == How::exchange && !find_contents(renaming, request.to, to)) return;
   if (request.how == How::rename) {
+    if (request.from.key == request.to.key) tell_others(request, base_.rank());  // by `identity: name`
     take_name(request.to.path, was_replaced);
     move_links(request.from.path, request.to.path);
   }
@@ -353,9 +356,10 @@ void WrittenFiles::end_part(const RenamingPtr& renaming, const Outcome& outcome)
 
 void WrittenFiles::follow_removal(const std::string& path, const DatasetKey& new_key,
                                   const std::string& new_path) {
+  const File* const replaced = written_at(new_path);  // what is opened now comes after the rename
+  if (replaced == nullptr || replaced->state != File::State::beginning) take_name(new_path, was_replaced);
   File* const file = written_at(path);
   if (!new_path.empty() && file != nullptr && file->path == path && is_open(*file)) {
-    take_name(new_path, was_replaced);
     rename_to(*file, {new_key, new_path});
     Place& place = places_[new_path];
     place.key = new_key;
@@ -365,21 +369,29 @@ void WrittenFiles::follow_removal(const std::string& path, const DatasetKey& new
   }
   take_name(path, "it was removed");
   tidy(path);
+  tidy(new_path);  // empty: there is none
 }
 
-/// The registry hears of it, because it also knows what the component has written by PnetCDF, or elsewhere.
 void WrittenFiles::remove_former(const RenamingPtr& renaming) {
   const OpenFile &former = renaming->request.from, &to = renaming->request.to;
   take_name(former.path, was_replaced);
   mark_names(to.path);  // the same file, perhaps
   tidy(former.path);
-  Client* const client = clients_.find(renaming->client);
-  if (client == nullptr) return;
-  if (base_.nodes.size() > 1)
-    base_.tree.send_up(TakeSent{{}, former.path, former.key, base_.rank(), to.key, to.path});
-  client->removals_of_written.insert(renaming->tag);
-  base_.tree.send_up(
-      ClientRequest{client->id, renaming->tag, Open{former.key, {}, former.path, Purpose::remove}});
+  if (clients_.find(renaming->client) == nullptr) return;
+  if (former.key == to.key) return done(renaming);
+  take_from_others(*renaming, base_.rank());
+}
+
+/// The registry hears of it, because it also knows what the component has written by PnetCDF, or elsewhere.
+void WrittenFiles::take_from_others(const Renaming& renaming, std::uint32_t remover) {
+  if (base_.nodes.size() > 1) tell_others(renaming.request, remover);
+  Open removal{renaming.request.from.key, {}, renaming.request.from.path, Purpose::remove};
+  removal.is_on_disk = remover == base_.rank();
+  base_.tree.send_up(ClientRequest{renaming.client, renaming.tag, std::move(removal)});
+}
+
+void WrittenFiles::tell_others(const NameFile& name, std::uint32_t remover) {
+  base_.tree.send_up(TakeSent{{}, name.from.path, name.from.key, remover, name.to.key, name.to.path});
 }
 
 void WrittenFiles::done(const RenamingPtr& renaming) {

@@ -18,6 +18,7 @@ class CloseFence {
 
   /// Calls `then` later. It must not throw: others may wait behind it.
   void pass(const TakeSent& what, Work then);
+  [[nodiscard]] bool is_idle() const noexcept { return rounds_.empty(); }
 
  private:
   void begin(const TakeSent& what, std::vector<Work> work);

@@ -341,14 +341,18 @@ bool RegistryService::is_file_in_memory(const Requester& from, const Open& creat
 void RegistryService::serve(const Requester& from, const Open& open) {
   const bool is_create = open.purpose == Purpose::create;
   if (is_create && !is_file_in_memory(from, open)) return serve_now(from, open);
-  const bool waits = !is_create && open.purpose != Purpose::remove && !open.is_look();
-  const std::string writer = registry_.may_be_closed_by(
-      {from.process, open.key, waits, {from.ticket.matcher, from.ticket.connection}});
-  if (writer.empty()) return serve_now(from, open);
+  const bool is_removal = open.purpose == Purpose::remove;
+  const bool waits = !is_create && !is_removal && !open.is_look();
+  const matcher::Registry::Use use{
+      from.process, open.key, waits, {from.ticket.matcher, from.ticket.connection}};
+  const std::string writer = registry_.may_be_closed_by(use);
+  // A rename ends with a removal. Whoever sees its end may use both names.
+  if (writer.empty() && (!is_removal || fence_.is_idle())) return serve_now(from, open);
   const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
-  const bool removes =
-      open.purpose == Purpose::remove && found != nullptr && connections_.component_name(*found) == writer;
-  serve_behind({writer, open.path, open.key, removes ? from.ticket.matcher : TakeSent::nobody}, from, open);
+  const bool removes = is_removal && found != nullptr && connections_.component_name(*found) == writer;
+  Open behind = open;
+  behind.is_on_disk = behind.is_on_disk || (removes && registry_.is_file_written(use));
+  serve_behind({writer, open.path, open.key, removes ? from.ticket.matcher : TakeSent::nobody}, from, behind);
 }
 
 void RegistryService::serve_now(const Requester& from, const Open& open) {

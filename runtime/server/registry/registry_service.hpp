@@ -62,7 +62,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve_series(const std::function<void()>& requests);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t, const TakeSent& note) {
-    fence_.pass(note, [] {});
+    if (note.key == note.new_key) registry_.move_file(note.key, note.path, note.new_path);
+    if (note.remover != TakeSent::whoever_has_it || registry_.is_file_written({{}, note.key}))
+      fence_.pass(note, [] {});
   }
   void take(std::uint32_t from, const FileNames& note) {
     registry_.note_file({from, note.connection}, note.keys, note.is_closed);

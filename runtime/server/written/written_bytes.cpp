@@ -129,6 +129,7 @@ void WrittenBytes::make(const OpenFile& request, SharedFile base, const Begun& t
     const bool is_fit = spare.file && ::fchmod(spare.file->number(), mode_of(permissions)) == 0;
     made.file = is_fit ? std::move(spare.file) : kept_mapped(make_memory_file(permissions));
     if (is_fit) made.lacks = std::move(spare.lacks);
+    if (base) set_owner(*made.file, status_of(*base));
   } catch (const Error& error) {
     return then({}, outcome_of(error));
   }

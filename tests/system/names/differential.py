@@ -51,7 +51,7 @@ def output(directory):
     return [line for name in ("w.out", "r.out") for line in open(f"{directory}/{name}", errors="replace").read().split("\n")]
 
 
-def compare(build, number, seed, worker, calls_of, covered=("*.dat", "out/*")):
+def compare(build, number, seed, worker, calls_of, covered=("*.dat", "out/*"), status=None):
     """Whether the sequence of the seed gives the same on disk and coupled. `calls_of(seed)`: (process, (function, arguments)) for each call, and all names. Tells what differs."""
     on_disk, coupled = f"disk{number}", f"coupled{number}"
     keys = KEYS[seed % len(KEYS)]
@@ -64,11 +64,11 @@ def compare(build, number, seed, worker, calls_of, covered=("*.dat", "out/*")):
         flow.write("version: 1\nname: names\nstaging: {prewarm: 0" + (", matchers: " + matchers if matchers else "") + "}\ncomponents:\n  w: {directory: .., command: [sh, -c, '/usr/bin/python3 master.py > w.out 2>&1']}\n"
                    "  r: {directory: .., command: [sh, -c, 'sh r.sh > r.out 2>&1; true'], start: when-done}\n"
                    "files:\n" + "".join(f"  - {{path: '{path}', writer: w, readers: [r]{keys}}}\n" for path in covered))
-    harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)
+    result = harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)
     expected, found = output(on_disk), output(coupled)
     for place, (one, two) in enumerate(zip(expected, found)):
         if one != two:
             print("\n".join(expected[max(0, place - 400):place]))
             print(f"--- SLUICE_TEST_SEED={seed}, rule keys '{keys}'\n--- on disk: {one}\n--- coupled: {two}", flush=True)
             return False
-    return len(expected) == len(found)
+    return len(expected) == len(found) and (status is None or result.status == status)

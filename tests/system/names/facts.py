@@ -114,6 +114,10 @@ CASES = {
     "names of one file stay its names however often it is written": ("mkdir -p e; echo 1 > a.dat; ln a.dat b.dat; ln b.dat c.dat; for i in 2 3 4 5; do echo $i > a.dat; echo $i >> b.dat; truncate -s 3 c.dat; cat b.dat; test a.dat -ef c.dat; echo $?; done; "
                                                                      "mv a.dat d.dat; for i in 6 7; do echo $i >> d.dat; echo $i > c.dat; cat b.dat d.dat; test b.dat -ef d.dat; echo $?; done", "cat b.dat c.dat d.dat"),
     "a large file keeps its permissions as programs go on in it": ("dd if=/dev/zero of=a.dat bs=1M count=3 2> /dev/null; chmod 1640 a.dat; for i in 1 2 3 4 5 6; do echo $i >> a.dat; stat -c '%a %s' a.dat; done", "stat -c '%a %s' a.dat; tail -c 6 a.dat"),
+    "names stay in a directory that may not be changed": ("mkdir d e; echo 1 > d/a.dat; echo 2 > d/b.dat; chmod 555 d; for call in 'mv d/a.dat c.dat' 'mv d/a.dat c.txt' 'mv d/a.dat d/c.dat' 'rm -f d/a.dat' 'rm -f d/none.dat' 'mv d/none.dat c.dat' 'cp d/b.dat d/c.dat'; do "
+                                                         "$call 2> /dev/null; echo $?; done; ls d; cat d/a.dat; mv d f; ls f; chmod 755 f; mv f/a.dat c.dat; rm f/b.dat; ls f; cat c.dat; ls *.dat", "cat c.dat; ls *.dat"),
+    "an owner stays as the file is written again": ("echo 1 > a.dat; chown 1000:1001 a.dat; chmod 664 a.dat; echo 2 > a.dat; stat -c '%u %g %a' a.dat; echo 3 >> a.dat; stat -c '%u %g %a' a.dat; mv a.dat b.dat; ln b.dat c.dat; truncate -s 3 c.dat; stat -c '%u %g %a' b.dat; "
+                                                    "cp -p b.dat e.dat; cp b.dat f.dat; stat -c '%u %g' c.dat e.dat f.dat", "stat -c '%n %u %g %a' *.dat"),
     "a walk goes into directories": (WALK, "cat d/b.dat"),
     "odd paths": (PATHS, "cat a.dat; ls *.dat"),
     "nothing of ours is in directories": ("for i in 1 2 3 4 5 6; do dd if=/dev/zero of=a$i.dat bs=1M count=8 2> /dev/null; ls -a | grep sluice; find . -name '*sluice*'; mv a$i.dat b$i.txt & ls -a | grep sluice; wait; "

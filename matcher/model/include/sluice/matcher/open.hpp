@@ -43,7 +43,9 @@ struct Open {
   bool goes_on = false;      ///< a file that is written by the C library: begins with what is there
   bool is_in_place = false;  ///< such a file, on the disk itself: others may write it, too
   // Of the others:
-  bool is_on_disk = false;  ///< the file exists: the writer component gets it, unless this run has made one
+  /// the file exists: the writer component gets it, unless this run has made one. Of a removal: it is being
+  /// written by the C library, whatever the registry knows of the name besides
+  bool is_on_disk = false;
   /// write: the step whose logs these processes have written last, each with its present rank, and can
   /// continue; 0: there is none. All members send the same value. In a look at a stream: to open once more.
   StepId continues = 0;

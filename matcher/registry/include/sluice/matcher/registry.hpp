@@ -60,6 +60,10 @@ class Registry {
   /// The writer of the file, if processes of it may have closed the file, and not been heard; else empty.
   /// What they have told their matchers comes first then: docs/design/closing-written-files.md.
   [[nodiscard]] std::string may_be_closed_by(const Use& use) const;
+  /// With `identity: name`: the file is in another directory now.
+  void move_file(const DatasetKey& key, const std::string& from, const std::string& to);
+  /// Whether a file of that name, besides that one, is being written by the C library.
+  [[nodiscard]] bool is_file_written(const Use& use) const;
   /// Whether any file is being written.
   [[nodiscard]] bool is_any_written() const;
   /// A connection ends. The process ends with its last connection: the steps that it was writing are
