@@ -47,9 +47,10 @@ WrittenFile open_written(int directory, const char* path, int flags) noexcept {
 }
 
 /// `close()` is the C library's call. The program's calls are the ones that count; this library's own are not
-/// looked at. The matcher hears of it behind the call, so that it need not look again.
+/// looked at. The matcher hears of it behind the call, so that it need not look again. `is_replaced`: by
+/// another one of the same number, unless the call fails.
 template <class Close>
-int close_it(int descriptor, const Close& close) {
+int close_it(int descriptor, const Close& close, bool is_replaced = false) {
   if (sluice::files::is_inside || !sluice::files::may_close_written()) return close();
   int before = errno;
   ClosedFile file;
@@ -59,7 +60,7 @@ int close_it(int descriptor, const Close& close) {
   }
   errno = before;
   const int outcome = close();
-  if (file.identity == FileIdentity{}) return outcome;
+  if (file.identity == FileIdentity{} || (is_replaced && outcome < 0)) return outcome;
   before = errno;
   const Inside inside;
   sluice::files::end_close(file);
@@ -70,6 +71,13 @@ int close_it(int descriptor, const Close& close) {
 template <class Close>
 int close_any(int descriptor, const Close& close) {
   return undisturbed_point([] { return true; }, [&] { return close_it(descriptor, close); });
+}
+
+/// A shell ends a redirection so. `replace` puts another file at the number.
+template <class Replace>
+int replace_any(int from, int to, const Replace& replace) {
+  if (from == to || !sluice::files::may_close_written()) return replace();
+  return undisturbed([&] { return close_it(to, replace, true); });
 }
 
 /// For a file that is being written, a call that brings it to storage does what its rule promises for a sync:
@@ -219,6 +227,14 @@ SLUICE_EXPORT int close(int descriptor) {
 
 SLUICE_EXPORT int fclose(FILE* stream) {
   return close_any(stream == nullptr ? -1 : ::fileno(stream), [&] { return SLUICE_REAL(fclose)(stream); });
+}
+
+SLUICE_EXPORT int dup2(int from, int to) noexcept {
+  return replace_any(from, to, [&] { return SLUICE_REAL(dup2)(from, to); });
+}
+
+SLUICE_EXPORT int dup3(int from, int to, int flags) noexcept {
+  return replace_any(from, to, [&] { return SLUICE_REAL(dup3)(from, to, flags); });
 }
 
 SLUICE_EXPORT void _exit(int status) {

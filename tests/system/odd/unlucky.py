@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""unlucky.py BUILD CASE: what rarely happens to names and directories: a file that leaves the run between two closes, a working directory that is gone, an exchange with a directory."""
+"""unlucky.py BUILD CASE: what rarely happens to names and directories: a file that leaves the run between two closes, a working directory that is gone, an exchange with a directory, a shell that is killed."""
 import os
 import sys
 
@@ -68,6 +68,16 @@ def exchanged_with_directory():
         on_disk = "exchange(*pair) == 'exchanged' and exchange(*pair) == 'exchanged'"  # and back
         compared.compare(build, writes.replace("HOW", f"({on_disk}) if 'disk' in os.getcwd() else exchange(*pair) == 'Invalid argument'"), r"""
 find . -name '*.dat' | sort; cat a.dat b.dat d/q.dat
+""", more)
+
+
+def killed_behind_a_redirection():
+    """A shell ends a redirection by a descriptor that takes its place. What it has written is whole, although it is killed at once."""
+    for more in ("", ", through: file"):
+        for shell in ("bash", "dash"):
+            clear_directory()
+            compared.compare(build, "{ for i in 1 2 3 4; do SHELL -c \"echo one > a$i.dat; echo two > b$i.dat; kill -KILL \\$\\$\"; done; } 2> /dev/null; cat *.dat".replace("SHELL", shell), r"""
+cat [ab]?.dat; ls *.dat
 """, more)
 
 
