@@ -33,8 +33,13 @@ constexpr std::uint64_t any_step = 0;
 /// Nothing tells of links that any process may make on any disk.
 constexpr int look_at_name_ms = 100;
 
-FileDescriptor duplicate(int descriptor, int least_number) {
-  return FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, least_number));
+/// Of a number that is as high as the limit of the process allows, but not among the lowest.
+FileDescriptor duplicate_beyond(int descriptor) {
+  for (const int least_number : {first_hidden_number, 300}) {
+    FileDescriptor made(::fcntl(descriptor, F_DUPFD_CLOEXEC, least_number));
+    if (made) return made;
+  }
+  return {};
 }
 
 /// The process that has steps of streams open; 0: none has.
@@ -60,8 +65,8 @@ bool has_kept_steps() noexcept {
 }
 
 FileDescriptor hidden_duplicate(int descriptor) {
-  FileDescriptor hidden = duplicate(descriptor, first_hidden_number);
-  return hidden ? std::move(hidden) : duplicate(descriptor, 0);
+  FileDescriptor hidden = duplicate_beyond(descriptor);
+  return hidden ? std::move(hidden) : FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
 }
 
 FileIdentity identity_of(int descriptor) noexcept {
@@ -71,14 +76,13 @@ FileIdentity identity_of(int descriptor) noexcept {
 
 runtime::PacketSocket hidden_connection(const std::string& socket_path) {
   const runtime::PacketSocket made = runtime::connect_to(socket_path);
-  FileDescriptor hidden = duplicate(made.descriptor(), first_hidden_number);
-  if (!hidden) hidden = duplicate(made.descriptor(), 0);
+  FileDescriptor hidden = hidden_duplicate(made.descriptor());
   if (!hidden) throw Error(NC_ENFILE, "no file descriptor is left for a connection");
   return runtime::PacketSocket(std::move(hidden));
 }
 
 HiddenDescriptor::HiddenDescriptor(FileDescriptor file)
-    : file_(duplicate(file.number(), first_hidden_number)), identity_(identity_of(file.number())) {
+    : file_(duplicate_beyond(file.number())), identity_(identity_of(file.number())) {
   if (!file_) file_ = std::move(file);
 }
 
@@ -282,7 +286,7 @@ FileDescriptor ImageSession::known_image(const std::string& file, std::uint64_t 
   const auto known = std::ranges::find(images_, file, &KnownImage::file);
   if (known == images_.end() || (step != any_step && known->step != step) || !known->image.is_there())
     return FileDescriptor();
-  return duplicate(known->image.number(), first_hidden_number);
+  return duplicate_beyond(known->image.number());
 }
 
 void ImageSession::remember(const std::string& file, std::uint64_t step, const FileDescriptor& image) {
@@ -299,7 +303,7 @@ void ImageSession::remember(const std::string& file, std::uint64_t step, const F
   // They keep their memory as long as they are known, also when the matcher could use it for others.
   while (!images_.empty() && (images_.size() >= most_known_images || known_bytes() > most_known_bytes))
     images_.erase(images_.begin());
-  FileDescriptor hidden = duplicate(image.number(), first_hidden_number);
+  FileDescriptor hidden = duplicate_beyond(image.number());
   if (!hidden) return;
   images_.push_back({file, step, HiddenDescriptor(std::move(hidden), {facts.st_dev, facts.st_ino}), bytes});
 }

@@ -20,8 +20,9 @@ using runtime::FileIdentity;
 /// All zero: there is no such descriptor.
 [[nodiscard]] FileIdentity identity_of(int descriptor) noexcept;
 
-/// This library's own descriptors have numbers from here on where possible: beyond what shells use.
-inline constexpr int first_hidden_number = 300;
+/// This library's own descriptors have numbers from here on where possible: beyond those that scripts name,
+/// as `exec 300> file` does.
+inline constexpr int first_hidden_number = 900;
 /// Where no such number is left, or allowed, it is another one. Empty: there is none at all.
 [[nodiscard]] runtime::FileDescriptor hidden_duplicate(int descriptor);
 

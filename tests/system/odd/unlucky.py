@@ -81,5 +81,17 @@ cat [ab]?.dat; ls *.dat
 """, more)
 
 
+def numbers_of_scripts():
+    """A script names descriptors itself, which need not be low; with a limit, too."""
+    clear_directory()
+    compared.compare(build, r"""
+bash -c 'exec 300> a.dat; echo a >&300; exec 301>&300; echo b >&301; exec 300>&-; echo c >&301; exec 301>&-; cat a.dat'
+bash -c 'ulimit -n 800; exec 200> b.dat; flock 200; echo a >&200; exec 255>> c.dat; echo b >&255; cat b.dat c.dat; exec 200>&-; echo c > d.dat; cat d.dat'
+(ulimit -n 24; for i in 1 2 3; do echo $i > e$i.dat; done; cat e?.dat)
+""", r"""
+cat [a-e]*.dat
+""")
+
+
 clear_directory()
 globals()[case]()
