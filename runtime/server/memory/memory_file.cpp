@@ -384,6 +384,17 @@ SharedFile reopened_by_owner(const FileDescriptor& file, std::uint32_t flags) {
   return opened;
 }
 
+/// A seal is for ever, and the file may become a spare one.
+SharedFile for_reader(const SharedFile& file) {
+  if (is_sealed(*file)) return file;
+  try {
+    return reopened_by_owner(*file, O_RDONLY);
+  } catch (const Error&) {  // no descriptor is left
+    seal_for_others(*file);
+    return file;
+  }
+}
+
 bool may_be_opened(const FileDescriptor& file, std::uint32_t flags) noexcept {
   return may_access(file, access_of(flags));
 }

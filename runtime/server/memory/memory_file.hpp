@@ -74,6 +74,8 @@ void write_file(const FileDescriptor& from, const std::string& path);
 [[nodiscard]] SharedFile reopened(const FileDescriptor& file, std::uint32_t flags);
 /// The same whatever the permissions are: for who makes the file, and for this process itself.
 [[nodiscard]] SharedFile reopened_by_owner(const FileDescriptor& file, std::uint32_t flags);
+/// What a reader gets of a published file: it cannot write by that. Throws Error.
+[[nodiscard]] SharedFile for_reader(const SharedFile& file);
 /// Whether this user may open the file so.
 [[nodiscard]] bool may_be_opened(const FileDescriptor& file, std::uint32_t flags) noexcept;
 

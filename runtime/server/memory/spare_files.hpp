@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -15,6 +17,7 @@ struct SpareFile {
   SharedFile file = {};  ///< null: there is none
   std::weak_ptr<const FileDescriptor> newest = {};
   std::shared_ptr<const ByteRanges> lacks = {};  ///< of the newest one; shared with the thread that copies
+  struct timespec time = {};                     ///< of its last change, when it was kept
 };
 
 /// A program that goes on in a file gets a copy of it. Where there is a spare file, only what that lacks is
@@ -27,7 +30,7 @@ class SpareFiles {
   void start(std::uint64_t most_bytes) noexcept { most_bytes_ = most_bytes; }
   /// A file that others may have now. `former`: the newest one before; what its path has lacks so much more.
   void keep(SpareFile spare, const SharedFile& former);
-  /// A file that nobody else has, and that can be changed; or none.
+  /// A file that nobody else has, that can be changed, and that nobody has changed since; or none.
   [[nodiscard]] SpareFile take(const std::string& path, const SharedFile& newest);
   void clear() noexcept { files_.clear(); }
 

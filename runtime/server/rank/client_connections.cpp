@@ -360,8 +360,7 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     read->second.has_image = file != nullptr && made.step != 0;
   }
   std::vector<SharedFile> files;
-  if (file != nullptr) seal_for_others(*file);
-  if (file != nullptr) files.push_back(std::move(file));
+  if (file != nullptr) files.push_back(for_reader(file));
   send(client, MessageType::image_made, tag, encode(made), std::move(files));
 }
 

@@ -84,6 +84,35 @@ def what_is_added_is_copied_once():
         expect(copied_bytes() < whole_copies / 2, f"copied: {copied_bytes()} of {whole_copies}")  # some 40 MiB; more where a step ends late
 
 
+def what_is_read_each_time_is_copied_once():
+    """A reader that takes every step of a file that grows has each as it was, and costs no copy of the whole."""
+    writer = WAITING + """
+record = os.urandom(1 << 20)
+for i in range(24):
+    with open('a.dat', 'r+b' if i else 'w+b') as file:
+        file.seek(0, 2)
+        file.write(record)
+        file.seek(0)
+        file.write(b'%04d' % i)
+    open(f'closed{i}', 'w')
+    if i > 0: await_file(f'read{i - 1}')
+"""
+    reader = WAITING + """
+for i in range(24):
+    await_file(f'closed{i}')
+    with open('a.dat', 'rb') as file: data = file.read()
+    last = int(data[:4])
+    assert i <= last and len(data) == (last + 1) << 20 and data[5:1 << 20] == data[(last << 20) + 5:], (i, data[:4], len(data))
+    open(f'read{i}', 'w')
+open('done', 'w').write('x')
+"""
+    write_flow(writer, reader)
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    expect(text("done") == "x", "the reader has not seen all")
+    whole_copies = sum(range(1, 24)) << 20
+    expect(copied_bytes() < whole_copies * 3 / 4, f"copied: {copied_bytes()} of {whole_copies}")
+
+
 def who_has_an_older_step_keeps_its_bytes():
     """A reader that has opened or mapped a step has its bytes while the writer goes on, and who opens meanwhile gets the last one that was closed."""
     writer = WAITING + """

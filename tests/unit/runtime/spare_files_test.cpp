@@ -78,6 +78,27 @@ TEST_CASE("a file is not spare while a step, a process or a seal holds it") {
   CHECK_FALSE(world.has("a"));
 }
 
+TEST_CASE("a file that a reader has had is spare, unless somebody has changed it") {
+  World world;
+  SharedFile file = file_of(10);
+  set_times(*file, {});  // long ago: the clock of files is coarse
+  SharedFile of_reader = for_reader(file);
+  CHECK(::ftruncate(of_reader->number(), 5) != 0);
+  CHECK(file_size(*file) == 10);
+  world.keep("a", file);
+  file.reset();
+  CHECK_FALSE(world.has("a"));
+  SharedFile by_proc = reopened(*of_reader, O_WRONLY);
+  of_reader.reset();
+  CHECK_FALSE(world.has("a"));
+  REQUIRE(::write(by_proc->number(), "x", 1) == 1);
+  by_proc.reset();
+  CHECK_FALSE(world.has("a"));
+
+  world.keep("b", file_of(10));
+  CHECK(world.has("b"));
+}
+
 TEST_CASE("spare files have no more memory than they may, and the newest ones stay") {
   World world;
   for (const char* const path : {"a", "b", "c"}) world.keep(path, file_of(400));
