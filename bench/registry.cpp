@@ -42,10 +42,6 @@ class Answers final : public RegistryAnswers {
   void described(const Ticket& /*ticket*/, std::uint8_t /*version*/) override {}
   void granted(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
   void disk_freed(const Ticket& /*ticket*/, std::uint64_t /*given_back*/) override {}
-  void leased(const Ticket& /*ticket*/, const SegmentLease& /*segment*/) override {}
-  void lease_refused(const Ticket& /*ticket*/, int status, const std::string& text) override {
-    throw Error(static_cast<Status>(status), text);
-  }
   void done(const Ticket& /*ticket*/) override {}
   void refused(const Ticket& /*ticket*/, int status, const std::string& text) override {
     throw Error(static_cast<Status>(status), text);

@@ -243,10 +243,6 @@ void ImageSession::await_file(const runtime::AwaitFile& request) {
   (void)ask(MessageType::await_file, runtime::encode(request), MessageType::done);
 }
 
-void ImageSession::sync_file(const runtime::SyncFile& request) {
-  (void)ask(MessageType::sync_file, runtime::encode(request), MessageType::done);
-}
-
 void ImageSession::change_file(const runtime::ChangeFile& request) {
   (void)ask(MessageType::change_file, runtime::encode(request), MessageType::done);
 }
@@ -256,7 +252,7 @@ void ImageSession::tell(const runtime::FileHolder& holder) {
 }
 
 void ImageSession::complain(const std::string& text) {
-  post(MessageType::complaint, runtime::encode(runtime::Complaint{runtime::OrdinaryFile::no_rule, text}));
+  post(MessageType::note, runtime::encode(runtime::Note{runtime::Complaint{runtime::OrdinaryFile::no_rule, text}}));
 }
 
 void ImageSession::post(MessageType type, const std::vector<std::byte>& fields) {

@@ -107,10 +107,9 @@ class ImageSession {
   void remove_file(const runtime::OpenFile& name);
   /// The same; NC_EEXIST where the new name is to be new, and is not.
   void name_file(const runtime::NameFile& request);
-  /// Returns when the file, which this process has closed, has its bytes on the disk.
+  /// Returns when the file, which this process has closed, has its bytes on the disk; after an fsync: when
+  /// readers see the file, and it is saved, as its rule says. Throws Error.
   void await_file(const runtime::AwaitFile& request);
-  /// Returns when readers see the file, and it is saved, as its rule says. Throws Error.
-  void sync_file(const runtime::SyncFile& request);
   /// As a component that only reads the file. Returns when the file counts as removed. Throws Error:
   /// NC_ENOENT where this run has none, NC_EPERM where the file is to stay as it is.
   void change_file(const runtime::ChangeFile& request);

@@ -418,7 +418,7 @@ namespace {
 int sync_identity(const FileIdentity& file) noexcept {
   try {
     ImageSession& session = process_session();
-    if (session.environment().is_coupled()) session.sync_file({file});
+    if (session.environment().is_coupled()) session.await_file({file, true});
     return 0;
   } catch (const Error& error) {
     return runtime::error_number_of(error);
@@ -511,7 +511,7 @@ void end_close(const ClosedFile& file) noexcept {
     held().remove(file.identity);
     made_for_reading.remove(file.identity);
     tell(false, {file.identity});
-    if (file.has_landing) process_session().await_file({file.identity});
+    if (file.has_landing) process_session().await_file({file.identity, false});
   } catch (const std::exception&) {
     // The matcher is gone, or looks at the process itself.
   }

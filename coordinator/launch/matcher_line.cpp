@@ -82,7 +82,7 @@ void MatcherLine::receive_all() {
 
 void MatcherLine::dispatch(const runtime::ReceivedMessage& message) {
   switch (message.type) {
-    case MessageType::ready:
+    case MessageType::done:
       return listener_.matcher_ready();
     case MessageType::status:
       return listener_.matcher_reported(runtime::decode<runtime::StatusReport>(message.fields));

@@ -479,7 +479,7 @@ void Registry::image(const Ticket& ticket, ProcessId process, StepId id) {
   if (parts_->images.ask(ticket, parts_->processes.at(process), id)) parts_->progress.advance_memory();
 }
 
-void Registry::image_made(StepId step, SegmentId file, const ImageOutcome& outcome) {
+void Registry::image_made(StepId step, SegmentId file, const DrainOutcome& outcome) {
   (void)parts_->images.note_made(step, file, outcome);
   parts_->progress.advance_memory();
 }
@@ -528,22 +528,17 @@ void Registry::keep_unfinished_logs() {
   parts_->logs.keep_unfinished([this](const Step& step) { return parts_->retention.is_left_in_logs(step); });
 }
 
-void Registry::note_ordinary_file(ProcessId process, OrdinaryFile file) {
-  parts_->uses.note_ordinary_file(parts_->processes.at(process).component->name, std::move(file));
-}
-
-void Registry::note_gathering(ProcessId process, const Gathering& gathering) {
-  parts_->gatherings.note(parts_->processes.at(process), gathering);
-}
-
-void Registry::note_complaint(ProcessId process, std::uint32_t rule, const std::string& text) {
-  parts_->uses.note_complaint(parts_->processes.at(process).component->name, rule, text);
-}
-
-/// The step may have gone meanwhile: only the name is lost then.
-void Registry::note_copy(ProcessId process, const CopyNotice& notice) {
-  const Step* const step = parts_->datasets.find_step(notice.step);
-  parts_->copies.note(parts_->processes.at(process), notice, step != nullptr ? step->name : std::string());
+void Registry::note(ProcessId process, const Note& note) {
+  const Process& sender = parts_->processes.at(process);
+  if (const auto* const file = std::get_if<OrdinaryFile>(&note.what))
+    return parts_->uses.note_ordinary_file(sender.component->name, *file);
+  if (const auto* const gathering = std::get_if<Gathering>(&note.what))
+    return parts_->gatherings.note(sender, *gathering);
+  if (const auto* const complaint = std::get_if<Complaint>(&note.what))
+    return parts_->uses.note_complaint(sender.component->name, complaint->rule, complaint->text);
+  const auto& copy = std::get<CopyNotice>(note.what);
+  const Step* const step = parts_->datasets.find_step(copy.step);  // it may have gone meanwhile
+  parts_->copies.note(sender, copy, step != nullptr ? step->name : std::string());
 }
 
 Listing Registry::list(const ListRequest& request) {

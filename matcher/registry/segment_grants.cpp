@@ -208,7 +208,7 @@ void SegmentGrants::hand_over(MemoryWait& wait, SegmentLease segment) {
   if (wait.is_for_image()) return begin_image(wait, std::move(segment));
   if (wait.is_inbound) {
     parts_.pools.at(wait.place.node).note_inbound(segment.id());
-    return parts_.answers.leased(
+    return parts_.answers.granted(
         wait.ticket, parts_.datasets.step(wait.request.step).inbound_parts.emplace_back(std::move(segment)));
   }
   const Process& caller = parts_.processes.at(wait.waiters.front().process);
@@ -259,7 +259,6 @@ void SegmentGrants::note_spilled(const Step& step, std::uint64_t bytes) {
 
 void SegmentGrants::refuse(const MemoryWait& wait, int status, const std::string& text) {
   if (wait.is_for_image()) return refuse_image(wait, status, text);
-  if (wait.is_inbound) return parts_.answers.lease_refused(wait.ticket, status, text);
   parts_.answers.refused(wait.ticket, status, text);
 }
 

@@ -89,7 +89,7 @@ void StepImages::refuse(Step& step, std::uint32_t node, int status, const std::s
 }
 
 /// Who has asked when the step had grown already gets another image.
-bool StepImages::note_made(StepId id, SegmentId file, const ImageOutcome& outcome) {
+bool StepImages::note_made(StepId id, SegmentId file, const DrainOutcome& outcome) {
   Step* const step = parts_.datasets.find_step(id);
   const std::uint32_t node = node_of(file);
   if (step == nullptr) return false;

@@ -35,7 +35,7 @@ class StepImages {
 
   /// As in Registry; they return whether somebody waits for memory now.
   [[nodiscard]] bool ask(const Ticket& ticket, const Process& process, StepId id);
-  [[nodiscard]] bool note_made(StepId id, SegmentId file, const ImageOutcome& outcome);
+  [[nodiscard]] bool note_made(StepId id, SegmentId file, const DrainOutcome& outcome);
   /// The step is published: answers who has waited for that, and makes its images on the nodes that have
   /// asked for one of the rule's last step, where there is memory. They are to ask again.
   void note_published(Step& step, const ProcessTable& processes);

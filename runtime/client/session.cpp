@@ -372,7 +372,7 @@ Session::Image Session::image(const ImageRequest& request) {
 }
 
 ReceivedMessage Session::ask_about_file(MessageType type, std::vector<std::byte> fields) {
-  if (type != MessageType::file_holders && type != MessageType::complaint)
+  if (type != MessageType::file_holders && type != MessageType::note)
     return exchange(type, std::move(fields),
                     type == MessageType::open_file ? MessageType::file_opened : MessageType::done);
   post(type, std::move(fields));
@@ -509,7 +509,7 @@ void Session::tell_of(const OrdinaryFile& file) {
     if (!reported_files_.insert({file.rule, file.is_written, has_rule ? std::string() : file.path}).second)
       return;
   }
-  post(MessageType::ordinary_file, encode(file));
+  post(MessageType::note, encode(Note{file}));
 }
 
 /// The notice, and the connection that sent it.
@@ -531,7 +531,7 @@ class Session::ReportedGathering : public GatheringNotice {
 
  private:
   void send() {
-    session_.send_on(*connection_, {MessageType::gathering, 0, encode(gathering_)});
+    session_.send_on(*connection_, {MessageType::note, 0, encode(Note{gathering_})});
     (*connection_).is_clean = true;
   }
 
@@ -552,7 +552,7 @@ Session::ReportedCopy::ReportedCopy(Session& session, std::uint64_t step, bool i
 void Session::ReportedCopy::tell(bool is_over) noexcept {
   try {
     notice_.is_over = is_over;
-    session_.post(MessageType::copy_notice, encode(notice_));
+    session_.post(MessageType::note, encode(Note{notice_}));
   } catch (const std::exception&) {  // the connection is lost: the call itself tells of that
   }
 }

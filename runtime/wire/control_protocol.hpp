@@ -133,9 +133,10 @@ struct LeaseReader {
   std::uint32_t matcher = 0;
   std::uint64_t connection = 0;
 };
-/// Memory for data of other nodes → Lease
+/// Memory for data of other nodes → Answer with Granted or ErrorReply
 struct LeaseQuery {
-  std::uint32_t query = 0;
+  static constexpr std::uint64_t connection = 0;  ///< of the Answer: that of no client
+  std::uint32_t query = 0;                        ///< the tag of the Answer
   matcher::StepId step = 0;
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;
@@ -153,18 +154,11 @@ struct GetWaits {
   std::string text;      ///< matcher::GetWait::text
   bool is_over = false;  ///< it waits no longer
 };
-struct DrainAdvanced {
+/// A matcher's part in a drain: it has written so much; it is ready to write, with the tables of its node; it
+/// has done, or cannot do, what a DrainStep asked for.
+struct DrainNote {
   matcher::StepId step = 0;
-  matcher::DrainProgress progress;
-};
-/// The tables of the sender's node. → DrainPart
-struct DrainReady {
-  matcher::StepId step = 0;
-  DrainTables tables;
-};
-struct Drained {
-  matcher::StepId step = 0;
-  DrainReport report;
+  std::variant<matcher::DrainProgress, DrainTables, DrainReport> what;
 };
 /// The image is complete, or could not be made: the bytes of the file.
 struct ImageDone {
@@ -195,13 +189,13 @@ struct Pong {
 
 using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery, LeaseJoined, GetWaits,
-                 DrainAdvanced, DrainReady, Drained, ImageDone, SpillDone, StartTrouble, Looked, Pong,
+                 DrainNote, ImageDone, SpillDone, StartTrouble, Looked, Pong,
                  EventNotice, MatcherStatus, GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped,
                  FileNames, TakeSent>;
 
 // To a matcher.
 
-/// The answer to need_segment. The matcher completes it to a SegmentGrant.
+/// The answer to need_segment, and to a LeaseQuery. For a client, the matcher completes it to a SegmentGrant.
 struct Granted {
   matcher::SegmentId segment = 0;
 };
@@ -214,7 +208,7 @@ struct ImageReady {
 struct Done {};
 using Reply =
     std::variant<Created, Opened, Granted, DiskFreed, Done, ErrorReply, ImageReady, Listing, RunView>;
-/// The answer to a ClientRequest. The matcher introduces the segment that the reply names.
+/// The answer to a ClientRequest or a LeaseQuery. The matcher introduces the segment that the reply names.
 struct Answer {
   std::uint64_t connection = 0;
   std::uint32_t tag = 0;
@@ -224,10 +218,13 @@ struct HangUp {
   std::uint64_t connection = 0;
   std::string reason;
 };
+/// In memory; on disk → SpillDone; or as a part of a burst-buffer log.
 struct CreateSegment {
+  struct InMemory {};
   matcher::SegmentId segment = 0;
   std::uint64_t bytes = 0;
-  bool is_image = false;  ///< an empty file, which is to have so many bytes
+  bool is_image = false;  ///< an empty file, which is to have so many bytes; a file of its own on disk
+  std::variant<InMemory, matcher::DiskRoom, LogPlace> place = {};
 };
 struct ClearSegment {
   matcher::SegmentId segment = 0;
@@ -259,24 +256,11 @@ struct GrantSeries {
   void add(const ClearSegment& clear);
   void add(const Grant& grant) { grants.push_back(grant); }
 };
-/// What a GrantSeries has. Images are made by messages of their own.
+/// What a GrantSeries has. Images, and what is on disk, are made by messages of their own.
 using GrantOrder = std::variant<CreateSegment, ClearSegment, GrantSeries::Grant>;
 /// → SpillDone, if it is on disk
 struct DestroySegment {
   matcher::SegmentId segment = 0;
-};
-/// A segment on disk → SpillDone
-struct SpillSegment {
-  matcher::SegmentId segment = 0;
-  std::uint64_t bytes = 0;
-  bool is_image = false;  ///< a file of its own
-  matcher::DiskRoom room{};
-};
-/// A segment that is a part of a burst-buffer log.
-struct CreateLogSegment {
-  matcher::SegmentId segment = 0;
-  std::uint64_t bytes = 0;
-  LogPlace place;
 };
 /// Whether the log of the segment keeps its names.
 struct KeepLog {
@@ -302,26 +286,11 @@ struct StepErased {
 struct FileOutdated {
   matcher::StepId step = 0;
 };
-struct Lease {
-  std::uint32_t query = 0;
-  matcher::SegmentId segment = 0;
-  std::uint64_t bytes = 0;
-  std::optional<ErrorReply> refusal = {};  ///< why there is no segment
-};
-/// The step is complete, and its view came before → Drained. For one of several parts → DrainReady.
-struct BeginDrain {
+/// Each part of a drain → DrainNote. The order: the step is complete, and its view came before. Then, where there
+/// are several parts, the tables of all nodes; at last, whether all parts are written.
+struct DrainStep {
   matcher::StepId step = 0;
-  DrainOrder order;
-};
-/// The tables of all nodes → Drained
-struct DrainPart {
-  matcher::StepId step = 0;
-  DrainTables tables;
-};
-/// → Drained
-struct FinishDrain {
-  matcher::StepId step = 0;
-  bool are_parts_written = false;  ///< all of them
+  std::variant<DrainOrder, DrainTables, DrainEnd> what;
 };
 /// Where the bytes of a step are that was written as a file.
 struct FileSource {
@@ -362,9 +331,8 @@ struct BeginRound {
 };
 
 using MatcherBody =
-    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, SpillSegment, CreateLogSegment,
-                 KeepLog, DropWarm, MarkGone, View, StepErased, Lease, BeginDrain, DrainPart, FinishDrain,
-                 MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
+    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, KeepLog, DropWarm, MarkGone, View,
+                 StepErased, DrainStep, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

@@ -40,6 +40,11 @@ struct DrainTables {
   std::string partial = {};  ///< sent by the first part, then sent to all: the file being written
 };
 
+/// What follows for all matchers that drained a part; the first of them completes the file, or removes it.
+struct DrainEnd {
+  bool are_parts_written = false;  ///< all of them
+};
+
 struct DrainReport {
   std::int32_t status = 0;
   std::string text;

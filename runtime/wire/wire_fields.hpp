@@ -87,6 +87,7 @@ SLUICE_FIELDS(Gathering, m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m
               m.is_over)
 SLUICE_FIELDS(Complaint, m.rule, m.text)
 SLUICE_FIELDS(CopyNotice, m.number, m.step, m.is_put, m.is_over)
+SLUICE_FIELDS(Note, m.what)
 
 // Messages that only processes, the coordinator and their matcher send.
 SLUICE_FIELDS(Welcome, m.protocol, m.library_version, m.matcher_rank, m.node)
@@ -108,8 +109,7 @@ SLUICE_FIELDS(OpenFile, m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.c
 SLUICE_FIELDS(FileOpened, m.is_ordinary, m.names)
 SLUICE_FIELDS(FileIdentity, m.device, m.file)
 SLUICE_FIELDS(NameFile, m.how, m.from, m.to, m.must_be_new)
-SLUICE_FIELDS(AwaitFile, m.file)
-SLUICE_FIELDS(SyncFile, m.file)
+SLUICE_FIELDS(AwaitFile, m.file, m.is_synced)
 SLUICE_FIELDS(FileHolder, m.holds, m.files, m.is_by_exec)
 SLUICE_FIELDS(FetchSegment, m.segment)
 SLUICE_FIELDS(DropSegments, m.segments)

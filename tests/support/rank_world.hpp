@@ -296,7 +296,8 @@ class RankWorld final : private RegistryOutlet {
     if (const auto* const erased = std::get_if<StepErased>(&body);
         erased != nullptr && matcher + 1 == size_.nodes)
       last_steps_.forget(erased->step);
-    if (std::holds_alternative<BeginDrain>(body)) drainers_.insert(matcher);
+    const auto* const drain = std::get_if<DrainStep>(&body);
+    if (drain != nullptr && std::holds_alternative<DrainOrder>(drain->what)) drainers_.insert(matcher);
     if (auto* const answer = std::get_if<Answer>(&body)) take(matcher, *answer);
   }
   void take(std::uint32_t matcher, const Answer& answer) {

@@ -137,7 +137,7 @@ void for_each_message(MatcherBody body, const std::function<void(MatcherBody)>& 
   const auto* const several = std::get_if<GrantSeries>(&body);
   if (several == nullptr) return take(std::move(body));
   for (const auto& [row, bytes] : several->made) {
-    for (std::uint64_t i = 0; i < row.count; ++i) take(CreateSegment{row.at(i), bytes, false});
+    for (std::uint64_t i = 0; i < row.count; ++i) take(CreateSegment{row.at(i), bytes});
   }
   for (const auto& [row, use] : several->cleared) {
     for (std::uint64_t i = 0; i < row.count; ++i) take(ClearSegment{row.at(i), use});

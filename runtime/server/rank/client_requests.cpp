@@ -44,8 +44,6 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return written_.name(client, message.tag, decode<NameFile>(message.fields));
     case MessageType::await_file:
       return written_.await(client, message.tag, decode<AwaitFile>(message.fields));
-    case MessageType::sync_file:
-      return written_.sync(client, message.tag, decode<SyncFile>(message.fields));
     case MessageType::open:
       return open(client, message.tag, decode<Open>(message.fields));
     case MessageType::list:

@@ -121,7 +121,7 @@ void CoordinatorLine::start_registry(const ReceivedMessage& message) {
 void CoordinatorLine::tell_ready(std::uint32_t tag) {
   const std::string& trouble = service_->start_trouble();
   if (trouble.empty()) {
-    socket_.send(MessageType::ready, tag, {});
+    socket_.send(MessageType::done, tag, {});
     return service_->restore_steps();
   }
   socket_.send(MessageType::error, tag, encode(ErrorReply{NC_EIO, trouble}));

@@ -16,17 +16,16 @@ NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& publ
       views_(views),
       published_(published),
       worker_(base.loop, {[this](matcher::StepId step, const matcher::DrainProgress& progress) {
-                            base_.tree.send_up(DrainAdvanced{step, progress});
+                            base_.tree.send_up(DrainNote{step, progress});
                           },
                           [this](matcher::StepId step, DrainStage stage, const DrainReport& report) {
                             note_stage(step, stage, report);
                           }}) {}
 
-void NodeDrains::take(BeginDrain& begin) {
-  const matcher::StepId step = begin.step;
+void NodeDrains::take(matcher::StepId step, DrainOrder& order) {
   const CachedStep* const known = views_.find(step);
   if (known == nullptr) throw Error(NC_EIO, "the registry has not described the step");
-  DrainTask task{known->view, std::move(begin.order), {}};
+  DrainTask task{known->view, std::move(order), {}};
   const bool is_whole =
       task.order.keep.variables.empty() || task.order.version == 0;  // 0: it has no variables
   DrainTask& known_task = tasks_.insert_or_assign(step, std::move(task)).first->second;
@@ -43,7 +42,7 @@ void NodeDrains::take(BeginDrain& begin) {
 void NodeDrains::fail(matcher::StepId step, const Error& error) {
   if (tasks_.at(step).order.parts == 1) tasks_.erase(step);
   const DrainReport report{error.status(), error.what(), 0};
-  boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(Drained{step, report}); });
+  boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(DrainNote{step, report}); });
 }
 
 /// The step's segments on this node are in the store.
@@ -73,23 +72,22 @@ void NodeDrains::send_tables(matcher::StepId step) {
         tables.tables.push_back({table.segment, used_part(base_.store.contents(table.segment))});
     }
   }
-  base_.tree.send_up(DrainReady{step, std::move(tables)});
+  base_.tree.send_up(DrainNote{step, std::move(tables)});
 }
 
-void NodeDrains::take(DrainPart& part) {
-  DrainTask& task = tasks_.at(part.step);
-  task.partial = std::move(part.tables.partial);
-  DrainTask work{task.view, task.order, std::exchange(task.segments, {}), std::move(part.tables.tables),
+void NodeDrains::take(matcher::StepId step, DrainTables& tables) {
+  DrainTask& task = tasks_.at(step);
+  task.partial = std::move(tables.partial);
+  DrainTask work{task.view, task.order, std::exchange(task.segments, {}), std::move(tables.tables),
                  task.partial};
   worker_.submit(DrainStage::part, std::move(work));
 }
 
-/// All matchers that drained a part get this; the first of them has made the file.
-void NodeDrains::take(const FinishDrain& finish) {
-  DrainTask task = std::move(tasks_.extract(finish.step).mapped());
+void NodeDrains::take(matcher::StepId step, const DrainEnd& end) {
+  DrainTask task = std::move(tasks_.extract(step).mapped());
   if (task.order.part != 0) return;
   task.segments.clear();
-  worker_.submit(finish.are_parts_written ? DrainStage::finish : DrainStage::remove, std::move(task));
+  worker_.submit(end.are_parts_written ? DrainStage::finish : DrainStage::remove, std::move(task));
 }
 
 void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainReport& report) {
@@ -100,7 +98,7 @@ void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainR
   if (const auto file = files_.extract(step); !file.empty() && report.status == NC_NOERR)
     published_.note_kept(step, file.mapped());
   if (stage == DrainStage::whole && report.status == NC_NOERR) published_.remove_saved(step);
-  base_.tree.send_up(Drained{step, report});
+  base_.tree.send_up(DrainNote{step, report});
 }
 
 }  // namespace sluice::runtime

@@ -15,9 +15,9 @@ class NodeDrains {
   NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& published);
 
   /// Throws Error(NC_EIO) when this matcher does not have the step's view.
-  void take(BeginDrain& begin);
-  void take(DrainPart& part);
-  void take(const FinishDrain& finish);
+  void take(matcher::StepId step, DrainOrder& order);
+  void take(matcher::StepId step, DrainTables& tables);
+  void take(matcher::StepId step, const DrainEnd& end);
 
  private:
   void fail(matcher::StepId step, const Error& error);

@@ -13,7 +13,6 @@ namespace {
 /// The segment that gets a new use by the message; 0: none.
 matcher::SegmentId segment_used_by(const MatcherBody& body) {
   if (const auto* const answer = std::get_if<Answer>(&body)) return segment_used_by(answer->reply);
-  if (const auto* const lease = std::get_if<Lease>(&body)) return lease->segment;
   if (const auto* const clear = std::get_if<ClearSegment>(&body)) return clear->segment;
   if (const auto* const gone = std::get_if<MarkGone>(&body)) return gone->control;
   if (const auto* const destroy = std::get_if<DestroySegment>(&body)) return destroy->segment;
@@ -25,6 +24,10 @@ struct Dispatch {
   const RegistryReceivers& to;
 
   void operator()(Answer& answer) const {
+    if (answer.connection == LeaseQuery::connection) {
+      if (to.shared != nullptr) to.shared->take(answer);
+      return;
+    }
     if (!to.written.take(answer)) to.answers.take(answer);
   }
   void operator()(HangUp& hang_up) const {
@@ -36,12 +39,9 @@ struct Dispatch {
     to.written.forget(erased.step);
   }
   void operator()(const FileOutdated& outdated) const { to.written.note_outdated(outdated.step); }
-  void operator()(const Lease& lease) const {
-    if (to.shared != nullptr) to.shared->take(lease);
+  void operator()(DrainStep& drain) const {
+    std::visit([&](auto& what) { to.drains.take(drain.step, what); }, drain.what);
   }
-  void operator()(BeginDrain& begin) const { to.drains.take(begin); }
-  void operator()(DrainPart& part) const { to.drains.take(part); }
-  void operator()(const FinishDrain& finish) const { to.drains.take(finish); }
   void operator()(const MakeImage& order) const { to.images.take(order); }
   void operator()(const Look& look) const { to.looks.take(look); }
   void operator()(const Ping& /*ping*/) const { to.looks.answer_ping(); }

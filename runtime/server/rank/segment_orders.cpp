@@ -21,25 +21,24 @@ void SegmentOrders::make(matcher::SegmentId segment, const std::function<void()>
   segments_.serve_waiting_neighbours(segment);
 }
 
+/// On disk, the store reports when the segment has been made, or why not.
 void SegmentOrders::take(const CreateSegment& order) {
-  make(order.segment, [&] {
-    order.is_image ? base_.store.create_image(order.segment, order.bytes)
-                   : base_.store.create(order.segment, order.bytes);
+  const auto segment = order.segment;
+  if (const auto* const room = std::get_if<matcher::DiskRoom>(&order.place)) {
+    (void)(order.is_image ? base_.store.create_spilled_image(segment, order.bytes, *room)
+                          : base_.store.create_spilled(segment, order.bytes, *room));
+    return;
+  }
+  make(segment, [&] {
+    if (const auto* const log = std::get_if<LogPlace>(&order.place))
+      return base_.store.create_logged(segment, order.bytes, *log);
+    order.is_image ? base_.store.create_image(segment, order.bytes)
+                   : base_.store.create(segment, order.bytes);
   });
-}
-
-void SegmentOrders::take(const CreateLogSegment& order) {
-  make(order.segment, [&] { base_.store.create_logged(order.segment, order.bytes, order.place); });
 }
 
 void SegmentOrders::take(const ClearSegment& order) {
   make(order.segment, [&] { base_.store.clear(order.segment, order.use); });
-}
-
-/// The store reports when the segment has been made, or why not.
-void SegmentOrders::take(const SpillSegment& order) {
-  (void)(order.is_image ? base_.store.create_spilled_image(order.segment, order.bytes, order.room)
-                        : base_.store.create_spilled(order.segment, order.bytes, order.room));
 }
 
 /// The registry is told when the disk space has really been returned; then waiting processes may try again.

@@ -15,9 +15,7 @@ class SegmentOrders {
 
   // At matcher 0 these throw Error; then the registry refuses the request.
   void take(const CreateSegment& order);
-  void take(const CreateLogSegment& order);
   void take(const ClearSegment& order);
-  void take(const SpillSegment& order);
   void take(const DestroySegment& order);
   void take(const KeepLog& order) { base_.store.keep_log(order.segment, order.is_kept); }
   void take(const DropWarm& /*order*/) { base_.store.drop_all_warm(); }

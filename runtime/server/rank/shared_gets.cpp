@@ -269,22 +269,26 @@ Plans SharedGets::plans_for(Client& client, const MatchedGet& matched,
 void SharedGets::lease(const LeaseRequest& request, LeaseReceiver receiver) {
   LeaseQuery query{next_query_++, request.step, request.bytes, request.wanted_bytes, {}};
   if (!request.is_ahead) query.reader = LeaseReader{request.reader.matcher, request.reader.connection};
-  waiting_leases_.insert_or_assign(query.query, std::move(receiver));
+  waiting_leases_.insert_or_assign(query.query, WaitingLease{request.bytes, std::move(receiver)});
   parts_.base.tree.send_up(query);
 }
 
-void SharedGets::take(const Lease& lease) {
-  const auto waiting = waiting_leases_.extract(lease.query);
+void SharedGets::take(const Answer& answer) {
+  const auto waiting = waiting_leases_.extract(answer.tag);
   if (waiting.empty()) return;
-  if (lease.refusal) return waiting.mapped()({lease.refusal->status, lease.refusal->text}, {});
+  const auto& [least_bytes, receiver] = waiting.mapped();
+  if (const auto* const refusal = std::get_if<ErrorReply>(&answer.reply))
+    return receiver({refusal->status, refusal->text}, {});
+  const matcher::SegmentId segment = std::get<Granted>(answer.reply).segment;
+  std::uint64_t bytes = 0;
   Outcome outcome;
   try {
-    if (parts_.base.store.writable(lease.segment).size() < lease.bytes)
-      outcome = {NC_ENO_SPACE, "the system has no memory for data from other nodes"};
+    bytes = parts_.base.store.writable(segment).size();
+    if (bytes < least_bytes) outcome = {NC_ENO_SPACE, "the system has no memory for data from other nodes"};
   } catch (const Error& error) {
     outcome = {error.status(), error.what()};
   }
-  waiting.mapped()(outcome, {lease.segment, lease.bytes});
+  receiver(outcome, {segment, bytes});
 }
 
 std::vector<matcher::LogRange> SharedGets::landed_for(matcher::ProcessId process,

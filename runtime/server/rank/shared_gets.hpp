@@ -39,7 +39,8 @@ class SharedGets final : private FetchHost {
   void fetch_ahead(CachedStep& known);
   void forget(matcher::StepId step);
 
-  void take(const Lease& lease);
+  /// To a LeaseQuery.
+  void take(const Answer& answer);
   /// Whether data may still arrive in the segment. Until then the segment keeps its use.
   [[nodiscard]] bool is_receiving_into(matcher::SegmentId segment) const {
     return moving_.is_receiving_into(segment);
@@ -89,7 +90,11 @@ class SharedGets final : private FetchHost {
   GetParts parts_;
   PeerLink& link_;
   std::function<void()> on_release_;
-  std::map<std::uint32_t, LeaseReceiver> waiting_leases_;  ///< by query number
+  struct WaitingLease {
+    std::uint64_t bytes = 0;  ///< at least
+    LeaseReceiver receiver;
+  };
+  std::map<std::uint32_t, WaitingLease> waiting_leases_;  ///< by query number
   std::uint32_t next_query_ = 1;
   DistributedMatcher matching_;
   RemoteFetcher moving_;

@@ -38,10 +38,11 @@ class WrittenFiles {
   void remove(Client& client, std::uint32_t tag, const Open& request);
   /// Gives a file another name, or one more. Answers by `done`, or by an error: NC_ENOENT, NC_EEXIST.
   void name(Client& client, std::uint32_t tag, const NameFile& request);
-  /// Answers by `done` when the file's bytes are where its names are, or somebody can still write.
+  /// Answers by `done` when the file's bytes are where its names are, or somebody can still write; after an
+  /// fsync, as sync() does.
   void await(Client& client, std::uint32_t tag, const AwaitFile& request);
   /// What the process's fsync of a file is to do, by the file's rule. Answers by `done`, or by an error.
-  void sync(Client& client, std::uint32_t tag, const SyncFile& request);
+  void sync(Client& client, std::uint32_t tag, const AwaitFile& request);
   /// At another matcher, the file has lost the name, or has got a new one; `new_path`: empty, or that.
   void follow_removal(const std::string& path, const DatasetKey& new_key, const std::string& new_path);
   /// The files of a directory that are being written, or are published: the next part behind the path

@@ -500,6 +500,7 @@ void WrittenFiles::answer_landed(File& file) {
 }
 
 void WrittenFiles::await(Client& client, std::uint32_t tag, const AwaitFile& request) {
+  if (request.is_synced) return sync(client, tag, request);
   const ClientId id = client.id;
   writers_.take_news();
   const auto answer = [this, id, tag] {

@@ -12,7 +12,7 @@
 
 namespace sluice::runtime {
 
-void WrittenFiles::sync(Client& client, std::uint32_t tag, const SyncFile& request) {
+void WrittenFiles::sync(Client& client, std::uint32_t tag, const AwaitFile& request) {
   const ClientId id = client.id;
   const auto answer = [this, id, tag](const Outcome& outcome) {
     Client* const waiting = clients_.find(id);

@@ -38,14 +38,18 @@ void DrainStages::start(const matcher::Step& step) {
   order.origin = step.origin;
   for (const std::uint32_t drainer : drainers) {
     parts_.informed.tell(drainer, 0, step);
-    parts_.outlet.send_to(drainer, BeginDrain{step.id, order});
+    parts_.outlet.send_to(drainer, DrainStep{step.id, order});
     ++order.part;
   }
 }
 
-void DrainStages::take(std::uint32_t from, const DrainAdvanced& note) {
+void DrainStages::take(std::uint32_t from, DrainNote& note) {
   if (note.step != drain_.step) return;
-  drain_.parts[from] = note.progress;
+  std::visit([&](auto& what) { take_part(from, what); }, note.what);
+}
+
+void DrainStages::take_part(std::uint32_t from, const matcher::DrainProgress& progress) {
+  drain_.parts[from] = progress;
   matcher::DrainProgress all;
   for (const auto& [matcher, part] : drain_.parts) {
     all.done_bytes += part.done_bytes;
@@ -54,16 +58,13 @@ void DrainStages::take(std::uint32_t from, const DrainAdvanced& note) {
   parts_.registry.note_drain(drain_.step, all);
 }
 
-void DrainStages::take(std::uint32_t /*from*/, DrainReady& ready) {
-  if (ready.step != drain_.step) return;
-  std::ranges::move(ready.tables.tables, std::back_inserter(drain_.tables.tables));
-  if (!ready.tables.partial.empty()) drain_.tables.partial = std::move(ready.tables.partial);
+void DrainStages::take_part(std::uint32_t /*from*/, DrainTables& tables) {
+  std::ranges::move(tables.tables, std::back_inserter(drain_.tables.tables));
+  if (!tables.partial.empty()) drain_.tables.partial = std::move(tables.partial);
   end_stage_of_drainer();
 }
 
-void DrainStages::take(std::uint32_t /*from*/, const Drained& drained) {
-  if (drained.step != drain_.step) return;
-  const DrainReport& report = drained.report;
+void DrainStages::take_part(std::uint32_t /*from*/, const DrainReport& report) {
   drain_.outcome.bytes += report.bytes;
   if (report.status != NC_NOERR && drain_.outcome.status == NC_NOERR) {
     drain_.outcome.status = report.status;
@@ -94,9 +95,9 @@ void DrainStages::go_on() {
   const matcher::StepId step = drain_.step;
   for (const std::uint32_t drainer : drainers) {
     if (goes_on) {
-      parts_.outlet.send_to(drainer, DrainPart{step, tables});
+      parts_.outlet.send_to(drainer, DrainStep{step, tables});
     } else {
-      parts_.outlet.send_to(drainer, FinishDrain{step, !has_failed});
+      parts_.outlet.send_to(drainer, DrainStep{step, DrainEnd{!has_failed}});
     }
   }
 }

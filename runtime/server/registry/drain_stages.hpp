@@ -28,12 +28,13 @@ class DrainStages {
   void add(matcher::StepId step) { added_.push_back(step); }
   /// Starts what was added; not during a call of the registry.
   void start_added();
-  // Messages of matcher `from`.
-  void take(std::uint32_t from, const DrainAdvanced& note);
-  void take(std::uint32_t from, DrainReady& ready);
-  void take(std::uint32_t from, const Drained& drained);
+  /// Of matcher `from`. Notes of other drains are ignored.
+  void take(std::uint32_t from, DrainNote& note);
 
  private:
+  void take_part(std::uint32_t from, const matcher::DrainProgress& progress);
+  void take_part(std::uint32_t from, DrainTables& tables);
+  void take_part(std::uint32_t from, const DrainReport& report);
   void start(const matcher::Step& step);
   [[nodiscard]] std::vector<std::uint32_t> drainers_of(const matcher::Step& step) const;
   void end_stage_of_drainer();

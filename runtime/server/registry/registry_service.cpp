@@ -432,7 +432,7 @@ std::optional<matcher::InboundReader> RegistryService::inbound_reader(const Leas
 }
 
 void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
-  const Ticket ticket{0, query.query, from};
+  const Ticket ticket{LeaseQuery::connection, query.query, from};
   try {
     informed_.note_fetch(from, registry_.step(query.step));
     const bool is_ahead = !query.reader;
@@ -440,7 +440,7 @@ void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
                             {query.bytes, query.wanted_bytes, is_ahead},
                             is_ahead ? std::nullopt : inbound_reader(*query.reader));
   } catch (const Error& error) {
-    lease_refused(ticket, error.status(), error.what());
+    refused(ticket, error.status(), error.what());
   }
 }
 
@@ -667,14 +667,6 @@ void RegistryService::granted(const Ticket& ticket, const matcher::SegmentLease&
 
 void RegistryService::disk_freed(const Ticket& ticket, std::uint64_t given_back) {
   answer(ticket, DiskFreed{given_back});
-}
-
-void RegistryService::leased(const Ticket& ticket, const matcher::SegmentLease& segment) {
-  outlet_.send_to(ticket.matcher, Lease{ticket.tag, segment.id(), segment.bytes()});
-}
-
-void RegistryService::lease_refused(const Ticket& ticket, int status, const std::string& text) {
-  outlet_.send_to(ticket.matcher, Lease{ticket.tag, 0, 0, ErrorReply{status, text}});
 }
 
 void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& step,

@@ -75,9 +75,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, const LeaseQuery& query);
   void take(std::uint32_t from, const LeaseJoined& note);
   void take(std::uint32_t from, const GetWaits& note);
-  void take(std::uint32_t from, const DrainAdvanced& note) { drains_.take(from, note); }
-  void take(std::uint32_t from, DrainReady& ready) { drains_.take(from, ready); }
-  void take(std::uint32_t from, const Drained& drained) { drains_.take(from, drained); }
+  void take(std::uint32_t from, DrainNote& note) { drains_.take(from, note); }
   void take(std::uint32_t /*from*/, const ImageDone& done) {
     registry_.image_made(done.step, done.file, {done.report.status, done.report.text, done.report.bytes});
   }
@@ -132,16 +130,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   }
   void serve(const Requester& from, const Discard& discard);
   void serve(const Requester& from, const CloseRequest& close) { registry_.close_read(from.process, close); }
-  void serve(const Requester& from, OrdinaryFile& file) {
-    registry_.note_ordinary_file(from.process, std::move(file));
-  }
-  void serve(const Requester& from, const Gathering& gathering) {
-    registry_.note_gathering(from.process, gathering);
-  }
-  void serve(const Requester& from, const Complaint& complaint) {
-    registry_.note_complaint(from.process, complaint.rule, complaint.text);
-  }
-  void serve(const Requester& from, const CopyNotice& notice) { registry_.note_copy(from.process, notice); }
+  void serve(const Requester& from, const Note& note) { registry_.note(from.process, note); }
   void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
 
   template <class Request>
@@ -190,8 +179,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void described(const matcher::Ticket& ticket, std::uint8_t version) override;
   void granted(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
   void disk_freed(const matcher::Ticket& ticket, std::uint64_t given_back) override;
-  void leased(const matcher::Ticket& ticket, const matcher::SegmentLease& segment) override;
-  void lease_refused(const matcher::Ticket& ticket, int status, const std::string& text) override;
   void image_ready(const matcher::Ticket& ticket, const matcher::Step& step,
                    const matcher::StepImage& image) override;
   void make_image(const matcher::Step& step, const matcher::StepImage& image) override;

@@ -12,7 +12,7 @@ void SegmentMessages::send_to_owner(matcher::SegmentId segment, MatcherBody body
 }
 
 void SegmentMessages::create(matcher::SegmentId segment, std::uint64_t bytes) {
-  outlet_.send(nodes_.rank_of(matcher::owner_of(segment)), CreateSegment{segment, bytes, false});
+  outlet_.send(nodes_.rank_of(matcher::owner_of(segment)), CreateSegment{segment, bytes});
 }
 
 void SegmentMessages::create_image(matcher::SegmentId segment, std::uint64_t bytes) {
@@ -21,21 +21,21 @@ void SegmentMessages::create_image(matcher::SegmentId segment, std::uint64_t byt
 
 bool SegmentMessages::create_spilled_image(matcher::SegmentId segment, std::uint64_t bytes,
                                            matcher::DiskRoom room) {
-  send_to_owner(segment, SpillSegment{segment, bytes, true, room});
+  send_to_owner(segment, CreateSegment{segment, bytes, true, room});
   return false;
 }
 
 /// The segment's matcher reports later whether the disk had space.
 bool SegmentMessages::create_spilled(matcher::SegmentId segment, std::uint64_t bytes,
                                      matcher::DiskRoom room) {
-  send_to_owner(segment, SpillSegment{segment, bytes, false, room});
+  send_to_owner(segment, CreateSegment{segment, bytes, false, room});
   return false;
 }
 
 void SegmentMessages::create_logged(matcher::SegmentId segment, std::uint64_t bytes,
                                     const matcher::LogPlace& place) {
   notes_.logged(place);
-  send_to_owner(segment, CreateLogSegment{segment, bytes, place});
+  send_to_owner(segment, CreateSegment{segment, bytes, false, place});
 }
 
 void SegmentMessages::keep_log(matcher::SegmentId segment, bool is_kept) noexcept {

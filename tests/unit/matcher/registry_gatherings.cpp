@@ -21,7 +21,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     const ProcessId first = world.process("analysis");
     const ProcessId second = world.process("analysis");
     auto& registry = world.registry;
-    registry.note_gathering(first, gathering(0, 3));
+    registry.note(first, {gathering(0, 3)});
     auto told = registry.view({}).gatherings;
     REQUIRE(told.size() == 1);
     CHECK(told[0].component == "analysis");
@@ -29,14 +29,14 @@ TEST_SUITE("registry: who has come to a collective call") {
     CHECK(told[0].present == 1);
     CHECK(told[0].size == 3);
     CHECK(told[0].absent == std::vector<std::uint32_t>{3, 5});
-    registry.note_gathering(second, gathering(1, 3));
+    registry.note(second, {gathering(1, 3)});
     told = registry.view({}).gatherings;
     REQUIRE(told.size() == 1);
     CHECK(told[0].absent == std::vector<std::uint32_t>{5});
     for (const std::uint32_t rank : {0U, 1U}) {
       Gathering over = gathering(rank, 3);
       over.is_over = true;
-      registry.note_gathering(rank == 0 ? first : second, over);
+      registry.note(rank == 0 ? first : second, {over});
       CHECK(registry.view({}).gatherings.size() == 1 - rank);
     }
   }
@@ -44,22 +44,22 @@ TEST_SUITE("registry: who has come to a collective call") {
   TEST_CASE("other communicators and calls are others, and a process that ends has left") {
     World world(one_rule());
     const ProcessId process = world.process("analysis");
-    world.registry.note_gathering(process, gathering(0, 2));
+    world.registry.note(process, {gathering(0, 2)});
     Gathering other = gathering(0, 2);
     other.ranks = 8;
     other.stride = 0;
     other.first_rank = 0;
-    world.registry.note_gathering(process, other);
+    world.registry.note(process, {other});
     auto create = gathering(0, 2);
     create.call = Gathering::Call::create;
-    world.registry.note_gathering(process, create);
+    world.registry.note(process, {create});
     const auto told = world.registry.view({}).gatherings;
     REQUIRE(told.size() == 3);
     CHECK(told[0].are_its_ranks);
     CHECK_FALSE(told[1].are_its_ranks);
     CHECK(told[1].absent == std::vector<std::uint32_t>{1});
     CHECK(told[2].call == "create of a.nc");
-    CHECK_THROWS_AS(world.registry.note_gathering(process, gathering(2, 2)), Error);
+    CHECK_THROWS_AS(world.registry.note(process, {gathering(2, 2)}), Error);
     world.registry.disconnect(process);
     CHECK(world.registry.view({}).gatherings.empty());
   }
@@ -72,7 +72,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     const ProcessId analysis = world.process("analysis");
     Gathering create = gathering(0, 2);
     create.call = Gathering::Call::create;
-    world.registry.note_gathering(model, create);
+    world.registry.note(model, {create});
     CHECK(world.is_waiting(world.open(analysis, "a.nc", world.alone())));
     CHECK(world.registry.view({}).gatherings.size() == 1);
     world.registry.look_again();
@@ -97,7 +97,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     world.registry.look_again();
     world.registry.look_again();
     CHECK(world.answers.events.empty());
-    world.registry.note_gathering(first, create);
+    world.registry.note(first, {create});
     world.registry.look_again();
     CHECK(world.answers.events.empty());
     world.registry.look_again();
@@ -106,7 +106,7 @@ TEST_SUITE("registry: who has come to a collective call") {
     CHECK(world.answers.events.front().find("model waits for memory") != std::string::npos);
     // Somebody comes: it was none.
     create.is_over = true;
-    world.registry.note_gathering(first, create);
+    world.registry.note(first, {create});
     world.registry.look_again();
     world.registry.look_again();
     CHECK(world.answers.events.size() == 1);

@@ -22,16 +22,16 @@ TEST_SUITE("registry: who uses what") {
   TEST_CASE("an ordinary file that a rule covers for others is reported once, others only in the status") {
     World world(one_rule());
     const ProcessId plot = world.process("plot");
-    for (const char* path : {"/x/a.nc", "/x/b.nc"}) world.registry.note_ordinary_file(plot, {0, path});
+    for (const char* path : {"/x/a.nc", "/x/b.nc"}) world.registry.note(plot, {OrdinaryFile{0, path}});
     CHECK(world.answers.events.size() == 1);
     for (int i = 0; i < 100; ++i)
-      world.registry.note_ordinary_file(plot, {OrdinaryFile::no_rule, "/x/" + std::to_string(i), true});
+      world.registry.note(plot, {OrdinaryFile{OrdinaryFile::no_rule, "/x/" + std::to_string(i), true}});
     CHECK(world.answers.events.size() == 1);
     const auto files = world.registry.status().ordinary_files;
     REQUIRE(files.size() == 9);
     CHECK(files.front().component == "plot");
     CHECK(files.front().path == "/x/a.nc");
-    CHECK_THROWS_AS(world.registry.note_ordinary_file(plot, {7, "/x/a.nc"}), Error);
+    CHECK_THROWS_AS(world.registry.note(plot, {OrdinaryFile{7, "/x/a.nc"}}), Error);
   }
 
   TEST_CASE("a reader cannot change what the run has published, and removes it unless it is kept") {
@@ -121,7 +121,7 @@ TEST_SUITE("registry: who uses what") {
     World world(one_rule());
     const ProcessId model = world.process("model");
     world.publish(model, world.answer(world.create(model, "wave_10.nc", world.alone())).step);
-    world.registry.note_ordinary_file(model, {OrdinaryFile::no_rule, "/x/height.dat", true});
+    world.registry.note(model, {OrdinaryFile{OrdinaryFile::no_rule, "/x/height.dat", true}});
     world.registry.component_exited("model", "exited with status 0");
     const ProcessId analysis = world.process("analysis");
     const auto text = [&](const char* name) {

@@ -69,8 +69,8 @@ TEST_CASE("a large copy is in the view until it ends, also if its end comes befo
   const ProcessId model = world.process("model");
   const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
   world.now_ms = 100;
-  world.registry.note_copy(model, {1, step, true, false});
-  world.registry.note_copy(model, {2, step, true, false});
+  world.registry.note(model, {CopyNotice{1, step, true, false}});
+  world.registry.note(model, {CopyNotice{2, step, true, false}});
   world.now_ms = 350;
   auto copies = world.registry.view({}).copies;
   REQUIRE(copies.size() == 1);
@@ -79,13 +79,13 @@ TEST_CASE("a large copy is in the view until it ends, also if its end comes befo
   CHECK(copies[0].is_put);
   CHECK(copies[0].processes == 2);
   CHECK(copies[0].since_ms == 250);
-  world.registry.note_copy(model, {2, step, true, true});
+  world.registry.note(model, {CopyNotice{2, step, true, true}});
   CHECK(world.registry.view({}).copies.at(0).processes == 1);
-  world.registry.note_copy(model, {3, step, true, true});
-  world.registry.note_copy(model, {3, step, true, false});
-  world.registry.note_copy(model, {1, step, true, true});
+  world.registry.note(model, {CopyNotice{3, step, true, true}});
+  world.registry.note(model, {CopyNotice{3, step, true, false}});
+  world.registry.note(model, {CopyNotice{1, step, true, true}});
   CHECK(world.registry.view({}).copies.empty());
-  world.registry.note_copy(model, {4, step, true, false});
+  world.registry.note(model, {CopyNotice{4, step, true, false}});
   world.registry.disconnect(model);
   CHECK(world.registry.view({}).copies.empty());
 }

@@ -128,10 +128,6 @@ class KeptAnswers final : public RegistryAnswers {
   void make_image(const Step& step, const StepImage& image) override {
     images.push_back({step.id, image.file.id(), image.bytes});
   }
-  void leased(const Ticket& ticket, const SegmentLease& segment) override { granted(ticket, segment); }
-  void lease_refused(const Ticket& ticket, int status, const std::string& text) override {
-    refused(ticket, status, text);
-  }
   void done(const Ticket& ticket) override { keep(ticket, Answer::Kind::done, nullptr); }
   void refused(const Ticket& ticket, int status, const std::string& text) override {
     Answer& answer = keep(ticket, Answer::Kind::refused, nullptr);
@@ -300,7 +296,7 @@ struct World {
   }
   bool has_image(std::uint32_t tag) { return answer(tag).kind == Answer::Kind::image; }
   /// A matcher has made the image that was ordered first.
-  SegmentId make_image(const ImageOutcome& outcome = {}) {
+  SegmentId make_image(const DrainOutcome& outcome = {}) {
     const auto ordered = answers.images.front();
     answers.images.erase(answers.images.begin());
     registry.image_made(ordered.step, ordered.file, outcome);

@@ -163,7 +163,7 @@ class HostileClient {
         return {MessageType::name_file,
                 spoilt(NameFile{static_cast<NameFile::How>(below(4)), file(), file(), below(4) == 0})};
       case 6:
-        return {MessageType::await_file, spoilt(AwaitFile{identity()})};
+        return {MessageType::await_file, spoilt(AwaitFile{identity(), below(2) == 0})};
       case 7:
         return {MessageType::change_file, spoilt(ChangeFile{key(), directory_ + "/x", below(2) == 0})};
       case 8:
@@ -189,13 +189,13 @@ class HostileClient {
       case 4:
         return {MessageType::await_disk, spoilt(DiskRequest{step(), 4096, 0, "full"})};
       case 5:
-        return {MessageType::ordinary_file, spoilt(OrdinaryFile{0, directory_ + "/x", true, 0, "fuzzer"})};
+        return {MessageType::note, spoilt(Note{OrdinaryFile{0, directory_ + "/x", true, 0, "fuzzer"}})};
       case 6:
-        return {MessageType::gathering, spoilt(Gathering{key(), Gathering::Call::open, 0, 2, 1, 0, 1, 5})};
+        return {MessageType::note, spoilt(Note{Gathering{key(), Gathering::Call::open, 0, 2, 1, 0, 1, 5}})};
       case 7:
-        return {MessageType::copy_notice, spoilt(CopyNotice{1, step(), below(2) == 0, below(2) == 0})};
+        return {MessageType::note, spoilt(Note{CopyNotice{1, step(), below(2) == 0, below(2) == 0}})};
       case 8:
-        return {MessageType::complaint, spoilt(Complaint{0, "it does not fit"})};
+        return {MessageType::note, spoilt(Note{Complaint{0, "it does not fit"}})};
       case 9:
         return {MessageType::image, spoilt(ImageRequest{step()})};
       case 10:

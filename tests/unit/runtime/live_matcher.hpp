@@ -49,7 +49,7 @@ class LiveMatcher : public CoordinatorOfMatcher {
     hello.retain_bytes = memory_bytes / 8;
     hello.spill_directory = spill.directory;
     hello.may_spill_elsewhere = spill.or_elsewhere;
-    (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::ready);
+    (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::done);
   }
   ~LiveMatcher() {
     if (process_ > 0) CHECK(end() == 0);

@@ -13,7 +13,7 @@ namespace sluice::runtime::test {
 class ServerInProcess : public CoordinatorOfMatcher {
  public:
   explicit ServerInProcess(const CoordinatorHello& hello) : ServerInProcess(connected_pair()) {
-    (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::ready);
+    (void)ask(MessageType::coordinator_hello, encode(hello), MessageType::done);
   }
   ~ServerInProcess() {
     line_.reset();

@@ -97,8 +97,7 @@ void for_every_message_to_registry(Use use) {
            SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
            HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
            ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{}, WatchRequest{},
-           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, OrdinaryFile{},
-           Gathering{}})
+           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, Note{Gathering{}}})
     send(ClientRequest{7, 8, std::move(request)});
   send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
   send(SegmentCalls{
@@ -115,9 +114,9 @@ void for_every_message_to_registry(Use use) {
   send(LeaseJoined{9, {1, 7}});
   send(GetWaits{7, 8, 9, "'f.nc' (variable h)"});
   send(GetWaits{7, 8, 0, {}, true});
-  send(DrainAdvanced{9, {100, 200}});
-  send(DrainReady{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
-  send(Drained{9, {-68, "what, where, what to do", 100, ""}});
+  send(DrainNote{9, matcher::DrainProgress{100, 200}});
+  send(DrainNote{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(DrainNote{9, DrainReport{-68, "what, where, what to do", 100, ""}});
   send(ImageDone{9, 10, {-68, "what, where, what to do", 100, ""}});
   send(SpillDone{10, false, "the disk is full"});
   send(SpillDone{10, true});
@@ -156,8 +155,8 @@ void for_every_message_to_matcher(Use use) {
   send(CreateSegment{10, 4096});
   send(ClearSegment{10, SegmentUse::control});
   send(DestroySegment{10});
-  send(SpillSegment{10, 4096});
-  send(CreateLogSegment{10, 4096, {"/logs/a.meta", 65536, true}});
+  send(CreateSegment{10, 4096, false, matcher::DiskRoom{}});
+  send(CreateSegment{10, 4096, false, LogPlace{"/logs/a.meta", 65536, true}});
   send(KeepLog{10, true});
   send(DropWarm{});
   send(MarkGone{10, 2});
@@ -166,16 +165,14 @@ void for_every_message_to_matcher(Use use) {
   send(View{2, 9, {}, ErrorReply{-33, "no such step"}});
   send(StepErased{9});
   send(FileOutdated{9});
-  send(Lease{2, 10, 4096});
-  send(Lease{2, 0, 0, ErrorReply{-33, "no such step"}});
-  send(BeginDrain{9, {"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
-  send(DrainPart{9, {{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
-  send(FinishDrain{9, true});
+  send(DrainStep{9, DrainOrder{"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
+  send(DrainStep{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(DrainStep{9, DrainEnd{true}});
   send(MakeImage{9, 10, 5, FileSource{3, 77}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
   send(GrantSeries{{{{10, 1, 2}, 4096}}, {{{12, 2, 3}, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
-  send(SpillSegment{10, 4096, true, matcher::DiskRoom::beyond_reserve});
+  send(CreateSegment{10, 4096, true, matcher::DiskRoom::beyond_reserve});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});
   send(BeginRound{4, DrainComponent{"model"}});
@@ -266,8 +263,8 @@ void for_every_message(Use use) {
   use(PutNotice{9});
   use(LogNotice{"/logs/a.meta", true});
   use(Discard{9});
-  use(CopyNotice{3, 9, true, false});
-  use(Complaint{2, "a.nc was written as a file of another format"});
+  use(Note{CopyNotice{3, 9, true, false}});
+  use(Note{Complaint{2, "a.nc was written as a file of another format"}});
   use(CloseRequest{9, some_counters(), {{1, 2, 3}, {4, 5, 6}}});
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
@@ -278,7 +275,7 @@ void for_every_message(Use use) {
   use(OpenFile{key, "/a b", false, 0x241, 0644, 1, false, false, false, false, false, true, "/logs"});
   use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
   use(AwaitFile{{1ULL << 40, 2}});
-  use(SyncFile{{2, 1ULL << 40}});
+  use(AwaitFile{{2, 1ULL << 40}, true});
   use(FileOpened{true, 2});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(ImageRequest{9});
@@ -297,9 +294,9 @@ void for_every_message(Use use) {
   use(ComponentSettled{"model", true});
   use(some_report());
   use(EventNotice{"a line", true});
-  use(OrdinaryFile{1, "/place/a.nc", true, 6});
+  use(Note{OrdinaryFile{1, "/place/a.nc", true, 6}});
   for_every_message_to_registry(use);
-  use(Gathering{key, Gathering::Call::access, 1, 2, 77, 3, 1, 5000, true});
+  use(Note{Gathering{key, Gathering::Call::access, 1, 2, 77, 3, 1, 5000, true}});
   use(FetchSegment{10});
   for_every_message_to_matcher(use);
   for_every_exchange_packet(use);
@@ -370,10 +367,10 @@ TEST_CASE("a garbled message is decoded to something else or is an error, never 
 }
 
 TEST_CASE("an error names the message, what is wrong and where") {
-  auto fields = encode(Complaint{1, "f"});
+  auto fields = encode(ErrorReply{1, "f"});
   fields[4] = std::byte{200};
-  CHECK_THROWS_WITH_AS((void)decode<Complaint>(fields),
-                       "damaged message Complaint: 200 bytes, fewer are left at byte 8 of 9", Error);
+  CHECK_THROWS_WITH_AS((void)decode<ErrorReply>(fields),
+                       "damaged message ErrorReply: 200 bytes, fewer are left at byte 8 of 9", Error);
   CHECK_THROWS_AS((void)decode<SegmentRequest>(encode(SegmentRequest{1, static_cast<SegmentUse>(4), 1})),
                   Error);
 }

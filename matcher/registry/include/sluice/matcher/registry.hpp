@@ -168,7 +168,7 @@ class Registry {
   /// once for the node, by the matcher of the process; waits as lease_inbound() does.
   void image(const Ticket& ticket, ProcessId process, StepId step);
   /// The image that RegistryAnswers::make_image() asked for is complete, or could not be made.
-  void image_made(StepId step, SegmentId file, const ImageOutcome& outcome);
+  void image_made(StepId step, SegmentId file, const DrainOutcome& outcome);
   /// The step is published: makes its image where one of the last step of its rule was asked for.
   void make_images_ahead(StepId step);
   /// SegmentMemory::create_spilled() has ended. `trouble`: why the segment could not be made; empty on
@@ -185,15 +185,7 @@ class Registry {
   /// The run is about to end: logs of steps that have not reached their files keep their names.
   void keep_unfinished_logs();
 
-  /// A process creates or opens a file that is not coupled.
-  void note_ordinary_file(ProcessId process, OrdinaryFile file);
-  /// A process waits for others to create or open a dataset with it, or no longer waits. This does not count
-  /// as a wait: the process may act, like one that computes.
-  void note_gathering(ProcessId process, const Gathering& gathering);
-  /// A process cannot use a file of the rule. The first such text of a component and a rule is an event.
-  void note_complaint(ProcessId process, std::uint32_t rule, const std::string& text);
-  /// A large copy of the process begins or ends: only for view().
-  void note_copy(ProcessId process, const CopyNotice& notice);
+  void note(ProcessId process, const Note& note);
 
   /// The published files that can be had; PublishedFile::bytes stays 0. The list of a directory also has what
   /// has been closed and is not published yet.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sluice/matcher/dataset_key.hpp"
@@ -93,6 +94,19 @@ struct CloseRequest {
   AccessCounters counters;
   AccessTimes times = {};
   std::uint64_t group = 0;  ///< of a read that was offered: Member::group; 0: of another one
+};
+
+/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know. The first
+/// such text of a component and a rule is an event.
+struct Complaint {
+  std::uint32_t rule = 0;  ///< OrdinaryFile::no_rule: of none
+  std::string text;
+};
+
+/// What a process tells of itself, for status and events. Nobody waits for what follows from it: a process
+/// that waits inside a collective call (Gathering) may act, like one that computes.
+struct Note {
+  std::variant<OrdinaryFile, Gathering, CopyNotice, Complaint> what;
 };
 
 }  // namespace sluice::matcher

@@ -67,12 +67,10 @@ class RegistryAnswers {
   virtual void opened_file(const Ticket& ticket, const std::string& path) = 0;
   /// The CDF version of the file that the dataset stands for.
   virtual void described(const Ticket& ticket, std::uint8_t version) = 0;
+  /// Answer to need_segment() and lease_inbound().
   virtual void granted(const Ticket& ticket, const SegmentLease& segment) = 0;
   /// Answer to await_disk(): the number of times that disk space has been returned.
   virtual void disk_freed(const Ticket& ticket, std::uint64_t given_back) = 0;
-  /// Answer to lease_inbound().
-  virtual void leased(const Ticket& ticket, const SegmentLease& segment) = 0;
-  virtual void lease_refused(const Ticket& ticket, int status, const std::string& text) = 0;
   /// Answer to image(): the file is complete.
   virtual void image_ready(const Ticket& /*ticket*/, const Step& /*step*/, const StepImage& /*image*/) {}
   /// The matcher that owns the segment of the image is to make it, and to report by Registry::image_made().
@@ -170,16 +168,9 @@ struct DrainProgress {
   std::uint64_t total_bytes = 0;
 };
 
-/// The result of making an image.
-struct ImageOutcome {
-  int status = 0;    ///< NC_NOERR: it is complete
-  std::string text;  ///< the reason for a failure
-  std::uint64_t bytes = 0;
-};
-
-/// The result of a drain.
+/// The result of a drain, or of making an image.
 struct DrainOutcome {
-  int status = 0;    ///< NC_NOERR: the file is complete and on storage
+  int status = 0;    ///< NC_NOERR: the file is complete, and on storage after a drain
   std::string text;  ///< the reason for a failure
   std::uint64_t bytes = 0;
 };

@@ -139,7 +139,7 @@ class Session : public SegmentSource {
   [[nodiscard]] std::unique_ptr<GatheringNotice> tell_of(Gathering gathering);
 
   /// Has no answer.
-  void complain(const Complaint& complaint) { post(MessageType::complaint, encode(complaint)); }
+  void complain(const Complaint& complaint) { post(MessageType::note, encode(Note{complaint})); }
   /// Tells people who watch the run of a large copy, from its construction to its destruction.
   class ReportedCopy;
 

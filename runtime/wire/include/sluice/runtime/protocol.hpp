@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 42;
+inline constexpr std::uint32_t protocol_version = 43;
 
 /// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
 /// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
@@ -37,6 +37,7 @@ using matcher::AccessCounters;
 using matcher::Activity;
 using matcher::CloseRequest;
 using matcher::ComponentSize;
+using matcher::Complaint;
 using matcher::CopyNotice;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
@@ -57,6 +58,7 @@ using matcher::LogRange;
 using matcher::LogShift;
 using matcher::MatcherStatus;
 using matcher::Member;
+using matcher::Note;
 using matcher::Open;
 using matcher::OrdinaryFile;
 using matcher::PartlyRead;
@@ -293,12 +295,6 @@ struct FileHolder {
   bool is_by_exec = false;
 };
 
-/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know.
-struct Complaint {
-  std::uint32_t rule = 0;  ///< OrdinaryFile::no_rule: of none
-  std::string text;
-};
-
 /// A file that the component writes by the C library gets another name, or one more, or goes to the disk.
 struct NameFile {
   enum class How : std::uint8_t {
@@ -313,13 +309,11 @@ struct NameFile {
 };
 /// The write hint (F_SET_RW_HINT) of a file that has a name on disk, too: who closes it sends AwaitFile.
 constexpr std::uint64_t mark_of_landing = 5;
-/// The process has closed the file, which has a name on disk.
+/// Of a process that has closed the file, which has a name on disk; or that has called fsync, or its like, for
+/// a file that is being written.
 struct AwaitFile {
   FileIdentity file;
-};
-/// The process has called fsync, or its like, for a file that is being written.
-struct SyncFile {
-  FileIdentity file;
+  bool is_synced = false;  ///< the second of the two
 };
 
 /// By the C library, a process that only reads a coupled path is about to change what is there: to open it
