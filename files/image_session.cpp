@@ -252,7 +252,8 @@ void ImageSession::tell(const runtime::FileHolder& holder) {
 }
 
 void ImageSession::complain(const std::string& text) {
-  post(MessageType::note, runtime::encode(runtime::Note{runtime::Complaint{runtime::OrdinaryFile::no_rule, text}}));
+  post(MessageType::note,
+       runtime::encode(runtime::Note{runtime::Complaint{runtime::OrdinaryFile::no_rule, text}}));
 }
 
 void ImageSession::post(MessageType type, const std::vector<std::byte>& fields) {

@@ -1,5 +1,6 @@
 #include "file_changes.hpp"
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/published_file.hpp"
 

@@ -1,26 +1,17 @@
 #pragma once
 #include <string>
 
-#include "dataset_names.hpp"
-#include "dataset_table.hpp"
-#include "file_rules.hpp"
-#include "file_uses.hpp"
-#include "sluice/matcher/registry_requests.hpp"
+#include "sluice/matcher/dataset_key.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// What a component that only reads a file may change by the C library: nothing that this run has published
 /// or is writing. docs/design/written-files.md, "What an open does".
 class FileChanges {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    const FileRules& rules;
-    const DatasetTable& datasets;
-    const DatasetNames& names;
-    FileUses& uses;
-  };
-  explicit FileChanges(const Parts& parts) : parts_(parts) {}
+  explicit FileChanges(RegistryParts& parts) : parts_(parts) {}
 
   /// The component opens the file for writing, cuts it, or puts another one in its place. `path`: absolute.
   /// Throws Error: NC_EPERM, or NC_ENOENT when the run has no such file.
@@ -34,7 +25,7 @@ class FileChanges {
   [[noreturn]] void refuse_attached(const DatasetKey& key);
   [[noreturn]] void refuse(const std::string& text);
 
-  Parts parts_;
+  RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

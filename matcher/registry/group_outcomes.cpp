@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {

@@ -2,28 +2,16 @@
 #include <cstdint>
 #include <string>
 
-#include "continued_files.hpp"
-#include "drains.hpp"
 #include "group_table.hpp"
-#include "retention.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// Ends the wait of a group with the outcome for all its members. It does not answer them.
 class GroupOutcomes {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    const FileRules& rules;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    Drains& drains;
-    Retention& retention;
-    GroupTable& groups;
-    StepSequences& sequences;
-    ContinuedFiles& continued;
-  };
-  explicit GroupOutcomes(const Parts& parts) : parts_(parts) {}
+  explicit GroupOutcomes(RegistryParts& parts) : parts_(parts) {}
 
   void refuse(Group& group, int status, std::string text);
   /// There is no such file, or no further one, as a reader may expect: of little interest.
@@ -42,7 +30,7 @@ class GroupOutcomes {
   void take_away(Group& group);
 
  private:
-  Parts parts_;
+  RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {
 
 bool HopelessWaits::fail_any() {
   if (is_nobody_waiting()) return false;
-  WaitAnalysis analysis(parts_.analysis);
+  WaitAnalysis analysis(parts_);
   if (analysis.can_all_end()) return false;
   parts_.looks.ask(analysis.stuck());
   analysis.keep_proven();
@@ -30,7 +31,7 @@ bool HopelessWaits::exceed_queue(const WaitAnalysis& analysis) {
     if (analysis.can_end(*group)) continue;
     group->exceeds_queue = true;
     parts_.answers.event(group->component->name + " goes on beyond the queue of '" +
-                         parts_.analysis.rules.of(group->key).pattern +
+                         parts_.rules.of(group->key).pattern +
                          "', because its readers cannot go on before: " + parts_.texts.of(*group));
     return true;
   }
@@ -149,7 +150,7 @@ bool HopelessWaits::look_again() {
 /// now and then, and not with each message.
 void HopelessWaits::ask_about_others() {
   if (is_nobody_waiting()) return;
-  const WaitAnalysis suspected(parts_.analysis, {}, Others::wait);
+  const WaitAnalysis suspected(parts_, {}, Others::wait);
   if (suspected.can_all_end()) return;
   parts_.looks.forget_able();
   parts_.looks.ask(suspected.stuck());
@@ -158,14 +159,14 @@ void HopelessWaits::ask_about_others() {
 /// The waits that look hopeless now; empty: none.
 std::string HopelessWaits::suspicion() const {
   if (is_nobody_waiting()) return {};
-  const WaitAnalysis suspected(parts_.analysis, parts_.gatherings.incomplete());
+  const WaitAnalysis suspected(parts_, parts_.gatherings.incomplete());
   if (suspected.can_all_end()) return {};
   const std::vector<StuckWait> cycle = suspected.cycle();
   std::string text = cycle.empty() ? std::string() : parts_.texts.cycle(cycle);
   for (const MemoryWait& wait : parts_.memory_waits.all()) {
     if (suspected.can_be_served(wait)) continue;
     const ProcessId waiter = wait.waiters.front().process;
-    text += (text.empty() ? "" : "; ") + parts_.analysis.processes.processes().at(waiter).component->name +
+    text += (text.empty() ? "" : "; ") + parts_.processes.processes().at(waiter).component->name +
             " waits for " + parts_.texts.of(wait);
     break;
   }

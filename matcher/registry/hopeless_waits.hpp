@@ -5,30 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "looks.hpp"
 #include "memberships.hpp"
 #include "wait_analysis.hpp"
 #include "wait_texts.hpp"
 
 namespace sluice::matcher {
 
+struct RegistryParts;
+
 /// Fails waits that are proved never to end, and reports waits that only look hopeless.
 class HopelessWaits {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    DatasetTable& datasets;
-    GroupTable& groups;
-    GroupOutcomes& outcomes;
-    Memberships& memberships;
-    MemoryWaits& memory_waits;
-    GetWaits& get_waits;
-    Looks& looks;
-    const Gatherings& gatherings;
-    const WaitTexts& texts;
-    WaitAnalysis::Parts analysis;
-  };
-  explicit HopelessWaits(const Parts& parts) : parts_(parts) {}
+  explicit HopelessWaits(RegistryParts& parts) : parts_(parts) {}
 
   /// Answers some waits that can never end. Returns true when there were any: others may then continue.
   bool fail_any();
@@ -49,7 +37,7 @@ class HopelessWaits {
   void ask_about_others();
   [[nodiscard]] std::string suspicion() const;
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::string suspicion_;  ///< the text of the last look_again()
   std::set<std::string> reported_suspicions_;
 };

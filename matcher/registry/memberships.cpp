@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {

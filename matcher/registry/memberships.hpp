@@ -7,31 +7,15 @@
 #include "group_outcomes.hpp"
 #include "offer_maker.hpp"
 #include "publication.hpp"
-#include "run_history.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// Answers the members of groups, and ends a group when its last member has finished.
 class Memberships {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    NodePools& pools;
-    ProcessTable& processes;
-    ReaderBook& readers;
-    Drains& drains;
-    Retention& retention;
-    MemoryWaits& memory_waits;
-    Publication& publication;
-    GroupTable& groups;
-    GroupOutcomes& outcomes;
-    const DatasetNames& names;
-    RunHistory& history;
-    OfferBook& offers;
-    OfferMaker& offer_maker;
-    ReadOffers& reads;
-  };
-  explicit Memberships(const Parts& parts) : parts_(parts) {}
+  explicit Memberships(RegistryParts& parts) : parts_(parts) {}
 
   /// Sends the outcome to the members that wait for it. May end the group.
   void answer_members(Group& group);
@@ -62,7 +46,7 @@ class Memberships {
   void answer(std::span<const Ticket> tickets, const Group& group);
   void finish_group(Group& group);
 
-  Parts parts_;
+  RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

@@ -6,29 +6,16 @@
 #include <span>
 #include <string>
 
-#include "burst_logs.hpp"
-#include "run_history.hpp"
 #include "segment_grants.hpp"
 
 namespace sluice::matcher {
 
+struct RegistryParts;
+
 /// Requests for memory or disk space, and the waits for them.
 class MemoryWaits {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    const std::function<std::uint64_t()>& now_ms;
-    const FileRules& rules;
-    NodePools& pools;
-    ProcessTable& processes;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    BurstLogs& logs;
-    StagingMemory& memory;
-    SegmentGrants& grants;
-    RunHistory& history;
-  };
-  explicit MemoryWaits(const Parts& parts) : parts_(parts) {}
+  explicit MemoryWaits(RegistryParts& parts) : parts_(parts) {}
 
   /// As in Registry; return whether the process now waits.
   [[nodiscard]] bool need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request);
@@ -45,11 +32,9 @@ class MemoryWaits {
   /// Answers the requests that can be served now.
   void settle();
   /// As SegmentGrants::bytes_on_disk().
-  [[nodiscard]] NodeBytes bytes_on_disk(const Step& step) const { return parts_.grants.bytes_on_disk(step); }
+  [[nodiscard]] NodeBytes bytes_on_disk(const Step& step) const;
   /// A step with these bytes on disks was read: SegmentGrants::keep_reserve().
-  void keep_reserve(const NodeBytes& read) {
-    for (const auto& [node, bytes] : read) parts_.grants.keep_reserve(node);
-  }
+  void keep_reserve(const NodeBytes& read);
   /// As Registry::spill_made(). Returns false when no request waits for the segment any more.
   [[nodiscard]] bool spill_made(SegmentId segment, const std::string& trouble);
   /// The process has ended.
@@ -70,7 +55,7 @@ class MemoryWaits {
   void begin_wait(const MemoryWait& wait, const InboundReader& waiter);
   void end_wait(const MemoryWait& wait);
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::list<MemoryWait> waits_;
 };
 

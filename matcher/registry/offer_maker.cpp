@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {
@@ -20,15 +21,15 @@ constexpr std::uint64_t largest_data_bytes = std::uint64_t{1} << 28;  // as in r
 }  // namespace
 
 void OfferMaker::note_written(const Step& step, const Group& group) {
-  if (!parts_.book.offers_steps() || !may_have_offers(step, group)) return;
+  if (!parts_.offers.offers_steps() || !may_have_offers(step, group)) return;
   const auto key = key_of(group);
   if (!key) return;
   const auto kind = kind_of(step);
-  OfferBook::Page* page = parts_.book.find(key->rule, key->members);
+  OfferBook::Page* page = parts_.offers.find(key->rule, key->members);
   const auto last = last_.find(*key);
   const bool is_alike = kind && last != last_.end() && last->second == *kind;
   if (!is_alike) {
-    if (page != nullptr) (void)parts_.book.withdraw(*page);
+    if (page != nullptr) (void)parts_.offers.withdraw(*page);
     if (last_.size() >= most_groups) last_.clear();
     if (kind) last_.insert_or_assign(*key, *kind);
     if (!kind) last_.erase(*key);
@@ -47,9 +48,9 @@ void OfferMaker::end_process(ProcessId process) {
 }
 
 void OfferMaker::note_read(const Step& step, const Group& group) {
-  if (!parts_.book.offers_steps() || group.is_offered || !may_have_reads(step, group)) return;
+  if (!parts_.offers.offers_steps() || group.is_offered || !may_have_reads(step, group)) return;
   const auto key = key_of(group);
-  const OfferBook::Page* const written = parts_.book.find(step.offered_by);
+  const OfferBook::Page* const written = parts_.offers.find(step.offered_by);
   if (!key || written == nullptr) return;
   const auto last = last_read_.find(*key);
   const bool is_alike = last != last_read_.end() && last->second == step.offered_by;
@@ -61,7 +62,7 @@ void OfferMaker::note_read(const Step& step, const Group& group) {
   if (parts_.reads.find(step.offered_by, key->members) != nullptr || parts_.reads.pages() >= most_pages)
     return;
   OfferedGroup readers{0, key->rule, key->members, 0};
-  const std::uint64_t bytes = parts_.book.page_bytes(readers);
+  const std::uint64_t bytes = parts_.offers.page_bytes(readers);
   const Process& first = parts_.processes.processes().at(key->members.front());
   if (!parts_.memory.is_plenty(first.place.node, bytes)) return;
   if (auto memory = take(first.id, SegmentUse::control, bytes))
@@ -123,14 +124,14 @@ std::optional<OfferMaker::Kind> OfferMaker::kind_of(const Step& step) {
 }
 
 OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t header_bytes) {
-  if (parts_.book.pages() >= most_pages) return nullptr;
+  if (parts_.offers.pages() >= most_pages) return nullptr;
   OfferedGroup group{0, key.rule, key.members, header_bytes};
-  const std::uint64_t bytes = parts_.book.page_bytes(group);
+  const std::uint64_t bytes = parts_.offers.page_bytes(group);
   const Process& first = parts_.processes.processes().at(key.members.front());
   if (!parts_.memory.is_plenty(first.place.node, bytes)) return nullptr;
   auto memory = take(first.id, SegmentUse::control, bytes);
-  OfferBook::Page* const page = memory ? parts_.book.begin(std::move(group), std::move(*memory)) : nullptr;
-  if (page != nullptr && !is_plain(page->rule)) parts_.book.make_loud(*page);
+  OfferBook::Page* const page = memory ? parts_.offers.begin(std::move(group), std::move(*memory)) : nullptr;
+  if (page != nullptr && !is_plain(page->rule)) parts_.offers.make_loud(*page);
   return page;
 }
 
@@ -140,7 +141,7 @@ void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
   for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
   const std::size_t wanted = bytes <= small_step_bytes ? small_offers_at_a_time : offers_at_a_time;
   while (OfferBook::current(page) < wanted) {
-    const auto slot = parts_.book.free_slot(page);
+    const auto slot = parts_.offers.free_slot(page);
     if (!slot) return;
     auto offer = make(page, kind);
     if (!offer) return;
@@ -148,8 +149,8 @@ void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
     std::vector<SegmentId> data;
     for (const StepOffer::Log& log : offer->logs)
       if (!log.data.empty()) data.push_back(log.data.id());
-    if (!parts_.book.offer(page, *slot, std::move(*offer))) return;
-    if (parts_.book.is_only_page_of(page.rule)) parts_.reads.offer(page.memory->id(), step, data);
+    if (!parts_.offers.offer(page, *slot, std::move(*offer))) return;
+    if (parts_.offers.is_only_page_of(page.rule)) parts_.reads.offer(page.memory->id(), step, data);
   }
 }
 

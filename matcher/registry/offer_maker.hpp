@@ -4,28 +4,17 @@
 #include <optional>
 #include <vector>
 
-#include "dataset_table.hpp"
-#include "file_rules.hpp"
-#include "job_book.hpp"
 #include "offer_book.hpp"
 #include "sluice/matcher/process_table.hpp"
-#include "staging_memory.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// Offers a group its next steps when two steps in a row were alike.
 class OfferMaker {
  public:
-  struct Parts {
-    const FileRules& rules;
-    const ProcessTable& processes;
-    DatasetTable& datasets;
-    const JobBook& jobs;
-    StagingMemory& memory;
-    OfferBook& book;
-    ReadOffers& reads;
-  };
-  explicit OfferMaker(const Parts& parts) : parts_(parts) {}
+  explicit OfferMaker(RegistryParts& parts) : parts_(parts) {}
 
   /// All members of the group have finished with the step. Withdraws the group's offers when the step is
   /// unlike the last one.
@@ -63,7 +52,7 @@ class OfferMaker {
   [[nodiscard]] std::optional<StepOffer> make(const OfferBook::Page& page, const Kind& kind);
   [[nodiscard]] std::optional<SegmentLease> take(ProcessId process, SegmentUse use, std::uint64_t bytes);
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::map<GroupKey, Kind> last_;            ///< the kind of each group's last step
   std::map<GroupKey, SegmentId> last_read_;  ///< the writers' page of each group's last read
 };

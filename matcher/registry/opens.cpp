@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/path_pattern.hpp"
 

@@ -1,32 +1,21 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 
-#include "file_uses.hpp"
+#include "dataset_table.hpp"
 #include "group_outcomes.hpp"
-#include "group_table.hpp"
+#include "offer_book.hpp"
+#include "read_offers.hpp"
 #include "step_maker.hpp"
 
 namespace sluice::matcher {
 
+struct RegistryParts;
+
 /// Creates, opens, inquiries and removals: finds the outcome of each group, or lets it wait.
 class Opens {
  public:
-  struct Parts {
-    const std::function<std::uint64_t()>& now_ms;
-    const FileRules& rules;
-    ProcessTable& processes;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    FileUses& uses;
-    GroupTable& groups;
-    GroupOutcomes& outcomes;
-    StepMaker& maker;
-    StepSequences& sequences;
-    const JobBook& jobs;
-  };
-  explicit Opens(const Parts& parts) : parts_(parts) {}
+  explicit Opens(RegistryParts& parts) : parts_(parts) {}
 
   /// The process becomes a member of a group. The first member decides for all. Throws Error: NC_EPERM when
   /// the rule does not name its component, NC_EINVAL. `follows`: Group::follows.
@@ -67,7 +56,7 @@ class Opens {
   [[nodiscard]] bool is_from_before(const Group& group) const;
   [[nodiscard]] std::string recycled_text(const Group& group) const;
 
-  Parts parts_;
+  RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

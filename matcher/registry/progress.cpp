@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "registry_parts.hpp"
+
 namespace sluice::matcher {
 
 namespace {

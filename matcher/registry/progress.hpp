@@ -6,17 +6,12 @@
 
 namespace sluice::matcher {
 
+struct RegistryParts;
+
 /// After a change, continues waits that can continue, and fails waits that can never end.
 class Progress {
  public:
-  struct Parts {
-    GroupTable& groups;
-    Opens& opens;
-    Memberships& memberships;
-    MemoryWaits& memory_waits;
-    HopelessWaits& hopeless;
-  };
-  explicit Progress(const Parts& parts) : parts_(parts) {}
+  explicit Progress(RegistryParts& parts) : parts_(parts) {}
 
   /// Call after a change that may end any wait, or make any wait hopeless.
   void advance();
@@ -37,7 +32,7 @@ class Progress {
   void settle_all();
   void settle_memory();
 
-  Parts parts_;
+  RegistryParts& parts_;
   bool is_put_off_ = false;
   bool is_memory_due_ = false, is_look_due_ = false;  ///< what was put off
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {

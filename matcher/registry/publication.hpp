@@ -3,40 +3,17 @@
 #include <set>
 #include <string>
 
-#include "continued_files.hpp"
-#include "drains.hpp"
-#include "file_uses.hpp"
-#include "job_book.hpp"
-#include "kept_variables.hpp"
 #include "memory_waits.hpp"
-#include "published_files.hpp"
-#include "retention.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// The visible part of a step while it is written, and the end of a step: complete, cut off, or discarded.
 /// docs/design/reading.md.
 class Publication {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    ProcessTable& processes;
-    const FileRules& rules;
-    NodePools& pools;
-    DatasetTable& datasets;
-    DatasetNames& names;
-    FileUses& uses;
-    BurstLogs& logs;
-    Drains& drains;
-    Retention& retention;
-    MemoryWaits& memory_waits;
-    PublishedFiles& published;
-    JobBook& jobs;
-    StepSequences& sequences;
-    ContinuedFiles& continued;
-    KeptVariables& kept;
-  };
-  explicit Publication(const Parts& parts) : parts_(parts) {}
+  explicit Publication(RegistryParts& parts) : parts_(parts) {}
 
   void set_header(Step& step, HeaderRequest request);
   /// A writer has closed the step, and reports its puts. Returns what counts as its use.
@@ -78,7 +55,7 @@ class Publication {
   void number(Step& step);
   void shorten_queue(const DatasetKey& key);
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::set<std::uint32_t> shortened_;  ///< rules of which the run has been told that steps are discarded
 };
 

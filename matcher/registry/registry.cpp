@@ -23,7 +23,7 @@ std::string hint_of(const CommandSteps::Finding& finding, const std::string& rea
 }  // namespace
 
 Registry::Registry(RegistryOptions options, SegmentMemory& memory, RegistryAnswers& answers) {
-  parts_ = std::make_unique<Parts>(std::move(options), memory, answers);
+  parts_ = std::make_unique<RegistryParts>(std::move(options), memory, answers);
 }
 
 Registry::~Registry() = default;

@@ -46,13 +46,17 @@
 
 namespace sluice::matcher {
 
-/// The parts of the registry, bottom to top: each part uses only parts above it in this list.
-struct Registry::Parts {
-  Parts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers);
+/// The parts of the registry, bottom to top: each part uses only parts above it in this list. Those of this
+/// folder find the others here.
+struct RegistryParts {
+  RegistryParts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers);
+  RegistryParts(const RegistryParts&) = delete;
+  RegistryParts& operator=(const RegistryParts&) = delete;
 
   RegistryAnswers& answers;
   std::optional<std::uint64_t> held_ms;  ///< for requests that have come together, the time is the same
   std::function<std::uint64_t()> now_ms;
+  PackingChoice packing;
   RunHistory history;
   FileRules rules;
   NodePools pools;

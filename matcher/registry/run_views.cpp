@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "registry_parts.hpp"
+
 namespace sluice::matcher {
 
 namespace {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
 
 namespace sluice::matcher {

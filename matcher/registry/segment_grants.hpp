@@ -6,17 +6,13 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "dataset_names.hpp"
-#include "dataset_table.hpp"
-#include "node_pools.hpp"
-#include "retention.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry_requests.hpp"
-#include "staging_memory.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// The state of a memory request on disk: the request is tried again when the disk may have changed.
 struct SpillAttempt {
@@ -53,17 +49,8 @@ struct MemoryWait {
 /// Grants segments: in memory, on disk, or in a log.
 class SegmentGrants {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    ProcessTable& processes;
-    NodePools& pools;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    Retention& retention;
-    StagingMemory& memory;
-  };
   /// `spill_directory`: for segments on disk; empty: no segments on disk.
-  SegmentGrants(const Parts& parts, std::string spill_directory)
+  SegmentGrants(RegistryParts& parts, std::string spill_directory)
       : parts_(parts), spill_directory_(std::move(spill_directory)) {}
 
   /// Returns true when the request was answered.
@@ -117,7 +104,7 @@ class SegmentGrants {
   void refuse_image(const MemoryWait& wait, int status, const std::string& text);
   void note_spilled(const Step& step, std::uint64_t bytes);
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::string spill_directory_;
   std::map<std::uint32_t, SegmentLease> probes_;  ///< by node: segments of keep_reserve() that are being made
 };

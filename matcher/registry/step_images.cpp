@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry_parts.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/layout.hpp"
@@ -34,7 +35,7 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
     wait_for_publication(ticket, process, step);
     return true;
   }
-  parts_.spare.want_on(node);
+  parts_.spare_images.want_on(node);
   asked_by_[step.key.rule].insert(process.place);
   const StepImage::Reader reader{ticket, process.id, step.revision};
   const auto known = step.images.find(node);
@@ -103,7 +104,7 @@ bool StepImages::note_made(StepId id, SegmentId file, const DrainOutcome& outcom
     StepImage& image = found->second;
     image.is_ready = true;
     image.bytes = outcome.bytes;
-    parts_.spare.add(*step, node);
+    parts_.spare_images.add(*step, node);
     std::vector<StepImage::Reader> late;
     for (StepImage::Reader& reader : std::exchange(image.waiting, {})) {
       if (reader.revision > image.revision) {
@@ -120,7 +121,8 @@ bool StepImages::note_made(StepId id, SegmentId file, const DrainOutcome& outcom
     }
   }
   parts_.retention.review(*step);
-  while (Step* const surplus = parts_.spare.take_surplus(node)) parts_.retention.drop_image(*surplus, node);
+  while (Step* const surplus = parts_.spare_images.take_surplus(node))
+    parts_.retention.drop_image(*surplus, node);
   return waits;
 }
 

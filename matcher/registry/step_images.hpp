@@ -1,37 +1,23 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "dataset_names.hpp"
-#include "dataset_table.hpp"
-#include "get_waits.hpp"
 #include "memory_waits.hpp"
-#include "retention.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry_requests.hpp"
-#include "spare_images.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// The images of steps, for programs that read files by the C library: one a node, which counts as staging
 /// memory. docs/design/files-by-any-program.md.
 class StepImages {
  public:
-  struct Parts {
-    RegistryAnswers& answers;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    Retention& retention;
-    SpareImages& spare;
-    MemoryWaits& memory_waits;
-    GetWaits& get_waits;
-    const std::function<std::uint64_t()>& now_ms;
-  };
-  explicit StepImages(const Parts& parts) : parts_(parts) {}
+  explicit StepImages(RegistryParts& parts) : parts_(parts) {}
 
   /// As in Registry; they return whether somebody waits for memory now.
   [[nodiscard]] bool ask(const Ticket& ticket, const Process& process, StepId id);
@@ -46,7 +32,7 @@ class StepImages {
   void answer_waiting(const Ticket& ticket, const ProcessTable& processes);
   void refuse(Step& step, std::uint32_t node, int status, const std::string& text);
 
-  Parts parts_;
+  RegistryParts& parts_;
   std::map<std::uint32_t, std::set<MatcherPlace>> asked_by_;  ///< by rule: matchers, since the last step
   /// By step: who waits until it is published. GetWaits has them, too, until then.
   std::map<StepId, std::vector<Ticket>> waiting_;

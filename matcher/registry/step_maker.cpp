@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "registry_parts.hpp"
+
 namespace sluice::matcher {
 
 Step* StepMaker::make(Group& group, Step* base) {

@@ -1,32 +1,17 @@
 #pragma once
-#include <cstdint>
 #include <memory>
 
-#include "dataset_names.hpp"
-#include "dataset_table.hpp"
-#include "file_rules.hpp"
-#include "retention.hpp"
 #include "sluice/matcher/process_table.hpp"
 #include "sluice/matcher/registry_requests.hpp"
-#include "staging_memory.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// Makes steps for groups that write.
 class StepMaker {
  public:
-  struct Parts {
-    const FileRules& rules;
-    ProcessTable& processes;
-    DatasetTable& datasets;
-    const DatasetNames& names;
-    Retention& retention;
-    StagingMemory& memory;
-    StepSequences& sequences;
-    ReadOffers& reads;
-    PackingChoice packing;
-  };
-  explicit StepMaker(const Parts& parts) : parts_(parts) {}
+  explicit StepMaker(RegistryParts& parts) : parts_(parts) {}
 
   /// Makes a step for the group. `base`: the step that was opened for writing again, if any. Returns null
   /// when there is no memory for the control block.
@@ -42,7 +27,7 @@ class StepMaker {
   [[nodiscard]] bool has_packed_logs(const Step& step, const Group& group) const;
   void continue_logs(Step& step, const Step& base, const Group& group);
 
-  Parts parts_;
+  RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

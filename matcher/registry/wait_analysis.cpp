@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "registry_parts.hpp"
+
 namespace sluice::matcher {
 
-WaitAnalysis::WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered, Others others)
+WaitAnalysis::WaitAnalysis(const RegistryParts& parts, std::vector<Gatherings::Present> gathered,
+                           Others others)
     : parts_(parts), gathered_(std::move(gathered)), others_(others) {
   for (const auto& [name, component] : parts.processes.components())
     stuck_in_component_[name] = component.blocked;

@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "gatherings.hpp"
-#include "get_waits.hpp"
-#include "group_table.hpp"
 #include "job_book.hpp"
 #include "memory_waits.hpp"
-#include "reader_book.hpp"
-#include "retention.hpp"
 
 namespace sluice::matcher {
+
+struct RegistryParts;
 
 /// A stuck open or get; exactly one of `group` and `get` is set.
 struct StuckWait {
@@ -36,22 +34,9 @@ enum class Others : std::uint8_t { may_act, wait };
 /// keeps the results that looks have proved.
 class WaitAnalysis {
  public:
-  struct Parts {
-    const FileRules& rules;
-    const NodePools& pools;
-    const ProcessTable& processes;
-    const DatasetTable& datasets;
-    const ReaderBook& readers;
-    const Retention& retention;
-    const GroupTable& groups;
-    const MemoryWaits& memory_waits;
-    const GetWaits& get_waits;
-    const JobBook& jobs;
-    const StepSequences& sequences;
-  };
   /// `gathered`: these wait in a collective call until others of their component come to it. Nothing proves
   /// that, so keep_proven() must not follow.
-  explicit WaitAnalysis(const Parts& parts, std::vector<Gatherings::Present> gathered = {},
+  explicit WaitAnalysis(const RegistryParts& parts, std::vector<Gatherings::Present> gathered = {},
                         Others others = Others::may_act);
 
   /// Whether all waits can end. The analysis runs with every message, and mostly all waits can end. It finds
@@ -108,7 +93,7 @@ class WaitAnalysis {
   [[nodiscard]] const std::string& awaited_by(const Group& waiting) const;
   [[nodiscard]] StuckWait stuck_wait_of(const std::string* component) const;
 
-  Parts parts_;
+  const RegistryParts& parts_;
   std::vector<Gatherings::Present> gathered_;
   Others others_;
   std::set<ProcessId> only_gathered_;  ///< those of them that wait for nothing else

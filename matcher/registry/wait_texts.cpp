@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "registry_parts.hpp"
+
 namespace sluice::matcher {
 
 namespace {

@@ -4,33 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "dataset_names.hpp"
-#include "file_uses.hpp"
 #include "segment_grants.hpp"
 #include "sluice/matcher/run_view.hpp"
 #include "wait_analysis.hpp"
 
 namespace sluice::matcher {
 
+struct RegistryParts;
+
 /// Texts that say what processes wait for, and why a wait is hopeless.
 class WaitTexts {
  public:
-  struct Parts {
-    const FileRules& rules;
-    const NodePools& pools;
-    const ProcessTable& processes;
-    const DatasetTable& datasets;
-    const DatasetNames& names;
-    const ReaderBook& readers;
-    const Retention& retention;
-    const SegmentGrants& grants;
-    const GroupTable& groups;
-    const MemoryWaits& memory_waits;
-    const GetWaits& get_waits;
-    const StepSequences& sequences;
-    const FileUses& uses;
-  };
-  explicit WaitTexts(const Parts& parts) : parts_(parts) {}
+  explicit WaitTexts(const RegistryParts& parts) : parts_(parts) {}
 
   /// "'wave.nc' from model", "memory to write 'wave.nc'"
   [[nodiscard]] std::string of(const Group& group) const;
@@ -53,7 +38,7 @@ class WaitTexts {
   [[nodiscard]] std::string missing_readers(const Step& step, std::size_t reader) const;
   [[nodiscard]] std::string starts_when(const Component& component) const;
 
-  Parts parts_;
+  const RegistryParts& parts_;
 };
 
 }  // namespace sluice::matcher

@@ -189,9 +189,8 @@ struct Pong {
 
 using RegistryBody =
     std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery, LeaseJoined, GetWaits,
-                 DrainNote, ImageDone, SpillDone, StartTrouble, Looked, Pong,
-                 EventNotice, MatcherStatus, GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped,
-                 FileNames, TakeSent>;
+                 DrainNote, ImageDone, SpillDone, StartTrouble, Looked, Pong, EventNotice, MatcherStatus,
+                 GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped, FileNames, TakeSent>;
 
 // To a matcher.
 
@@ -286,8 +285,8 @@ struct StepErased {
 struct FileOutdated {
   matcher::StepId step = 0;
 };
-/// Each part of a drain → DrainNote. The order: the step is complete, and its view came before. Then, where there
-/// are several parts, the tables of all nodes; at last, whether all parts are written.
+/// Each part of a drain → DrainNote. The order: the step is complete, and its view came before. Then, where
+/// there are several parts, the tables of all nodes; at last, whether all parts are written.
 struct DrainStep {
   matcher::StepId step = 0;
   std::variant<DrainOrder, DrainTables, DrainEnd> what;
@@ -331,8 +330,8 @@ struct BeginRound {
 };
 
 using MatcherBody =
-    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, KeepLog, DropWarm, MarkGone, View,
-                 StepErased, DrainStep, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
+    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, KeepLog, DropWarm, MarkGone,
+                 View, StepErased, DrainStep, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

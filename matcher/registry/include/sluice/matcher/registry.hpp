@@ -19,6 +19,7 @@ namespace sluice::matcher {
 
 struct Component;
 struct Process;
+struct RegistryParts;
 
 /// The datasets, their steps, and the processes that write and read them: docs/architecture.md, "One dataset,
 /// from create to get". The registry is pure state: the transport calls it and carries the answers. A
@@ -202,7 +203,6 @@ class Registry {
 
  private:
   void add_unpublished(const ListRequest& request, Listing& listing) const;
-  struct Parts;
 
   void end_if_gone(ProcessId process);
   void end_processes(Component& component, const std::string& reason);
@@ -214,7 +214,7 @@ class Registry {
   void go_on(Group& group, std::uint32_t rank);
   void leave(Group& group, std::uint32_t rank, const FileUse& use);
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<RegistryParts> parts_;
 };
 
 }  // namespace sluice::matcher

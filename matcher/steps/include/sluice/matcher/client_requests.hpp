@@ -96,8 +96,8 @@ struct CloseRequest {
   std::uint64_t group = 0;  ///< of a read that was offered: Member::group; 0: of another one
 };
 
-/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know. The first
-/// such text of a component and a rule is an event.
+/// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know. The
+/// first such text of a component and a rule is an event.
 struct Complaint {
   std::uint32_t rule = 0;  ///< OrdinaryFile::no_rule: of none
   std::string text;

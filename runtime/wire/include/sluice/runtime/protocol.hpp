@@ -36,8 +36,8 @@ enum class MessageType : std::uint16_t {
 using matcher::AccessCounters;
 using matcher::Activity;
 using matcher::CloseRequest;
-using matcher::ComponentSize;
 using matcher::Complaint;
+using matcher::ComponentSize;
 using matcher::CopyNotice;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
@@ -309,8 +309,8 @@ struct NameFile {
 };
 /// The write hint (F_SET_RW_HINT) of a file that has a name on disk, too: who closes it sends AwaitFile.
 constexpr std::uint64_t mark_of_landing = 5;
-/// Of a process that has closed the file, which has a name on disk; or that has called fsync, or its like, for
-/// a file that is being written.
+/// Of a process that has closed the file, which has a name on disk; or that has called fsync, or its like,
+/// for a file that is being written.
 struct AwaitFile {
   FileIdentity file;
   bool is_synced = false;  ///< the second of the two
