@@ -1,5 +1,7 @@
 #include "sluice/matcher/open_files.hpp"
 
+#include <algorithm>
+
 namespace sluice::matcher {
 
 void OpenFiles::note(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed) {
@@ -22,6 +24,11 @@ bool OpenFiles::has(const DatasetKey& key, const WrittenFile& besides) const {
 
 void OpenFiles::for_each(const std::function<void(const DatasetKey& key, bool is_closed)>& take) const {
   for (const auto& [key, file] : by_key_) take(key, files_.at(file).is_closed);
+}
+
+bool OpenFiles::has_closed(const std::function<bool(const WrittenFile&)>& is_meant) const {
+  return std::ranges::any_of(files_,
+                             [&](const auto& file) { return file.second.is_closed && is_meant(file.first); });
 }
 
 WrittenFile OpenFiles::closed(const DatasetKey& key) const {

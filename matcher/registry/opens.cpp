@@ -406,11 +406,11 @@ std::string Opens::recycled_text(const Group& group) const {
       parts_.sequences.passed_text(key, parts_.datasets.at(key), group.component->name);
   if (!passed.empty()) return parts_.names.quoted(key) + passed;
   const std::string text = parts_.names.quoted(key) + " was read by all its readers";
-  if (parts_.datasets.at(key).claim != Claim::doubtful)
+  if (parts_.datasets.at(key).claim == Claim::none)
     return text + ", and its memory was needed for newer data: raise staging.retain to keep it";
   return text +
-         " that were there, and newer data needed its space: raise staging.memory, or set staging.spill to a "
-         "directory with more space";
+         " that were there, or they only looked at it, and newer data needed its space: raise "
+         "staging.memory, or set staging.spill to a directory with more space";
 }
 
 }  // namespace sluice::matcher

@@ -162,14 +162,25 @@ bool WaitAnalysis::can_itself_act(const std::string& name) const {
   if (const Jobs* const jobs = parts_.jobs.find(name); jobs != nullptr && !component->has_exited) {
     if (jobs->is_about_to_start() || component->live.size() < jobs->least_processes()) return true;
   }
-  return has_able_process(*component) || may_have_others(*component);
+  const bool has_able_process = component->can_act(stuck_of(name)) && !rests(*component);
+  return has_able_process || may_have_others(*component);
 }
 
-/// A look at the whole component has seen its other processes, too.
-bool WaitAnalysis::has_able_process(const Component& component) const {
+/// Whether the others of the component do nothing until one of the stuck ones goes on, and none does. A look
+/// at the whole component has seen them all.
+bool WaitAnalysis::rests(const Component& component) const {
   const std::uint32_t stuck = stuck_of(component.name);
-  const bool do_others_wait = others_ == Others::wait || component.look == Look::idle;
-  return component.can_act(stuck) && !(component.processes == 0 && stuck > 0 && do_others_wait);
+  return component.processes == 0 && stuck > 0 && stuck >= component.blocked &&
+         (others_ == Others::wait || component.look == Look::idle);
+}
+
+/// The matcher publishes what was closed for the last time.
+bool WaitAnalysis::can_close(const Component& component, ProcessId process) const {
+  const auto is_its = [&](const WrittenFile& file) {
+    const Process* const writer = parts_.processes.writer_of(file);
+    return writer != nullptr && writer->id == process;
+  };
+  return !is_stuck(process) && (!rests(component) || parts_.files.has_closed(is_its));
 }
 
 /// Whether processes that nobody knows of may act.
@@ -198,7 +209,7 @@ bool WaitAnalysis::can_end(const Component& component) const {
 /// Whether all members of a group that has a step may still close it.
 bool WaitAnalysis::can_finish(const Group& group) const {
   const auto is_missing = [&](const auto& member) {
-    return !member.second.is_finished && is_stuck(member.second.process);
+    return !member.second.is_finished && !can_close(*group.component, member.second.process);
   };
   if (stuck_of(group.component->name) > 0 && std::ranges::any_of(group.members, is_missing)) return false;
   return group.has_all_arrived() || can_act(group.component->name);
@@ -239,14 +250,10 @@ bool WaitAnalysis::can_memory_come(std::uint32_t node) const {
   if (is_new) {
     known->second = parts_.pools.at(node).is_giving_disk_back() ||
                     std::ranges::any_of(parts_.retention.unconsumed(), [&](const auto& entry) {
-                      return may_give_memory(*entry.second, node);
+                      return entry.second->has_data_on(node) && can_be_released(*entry.second);
                     });
   }
   return known->second;
-}
-
-bool WaitAnalysis::may_give_memory(const Step& step, std::uint32_t node) const {
-  return step.has_data_on(node) && can_be_released(step);
 }
 
 bool WaitAnalysis::can_disk_come() const {
@@ -282,7 +289,8 @@ bool WaitAnalysis::can_be_served(const MemoryWait& wait) const {
     });
   };
   return std::ranges::any_of(parts_.retention.unconsumed(), [&](const auto& entry) {
-    return may_give_memory(*entry.second, wait.place.node) && !is_held(*entry.second);
+    const Step& step = *entry.second;
+    return step.has_data_on(wait.place.node) && can_be_released(step) && !is_held(step);
   });
 }
 

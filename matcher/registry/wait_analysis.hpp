@@ -71,10 +71,10 @@ class WaitAnalysis {
   [[nodiscard]] bool can_finish(const Group& group) const;
   [[nodiscard]] bool can_be_released(const Step& step) const;
   [[nodiscard]] bool can_be_read(const Step& step, std::size_t reader) const;
-  [[nodiscard]] bool may_give_memory(const Step& step, std::uint32_t node) const;
   [[nodiscard]] std::uint32_t stuck_of(const std::string& component) const;
   [[nodiscard]] bool is_held_up(const Step& step) const { return held_up_.contains(step.id); }
-  [[nodiscard]] bool has_able_process(const Component& component) const;
+  [[nodiscard]] bool rests(const Component& component) const;
+  [[nodiscard]] bool can_close(const Component& component, ProcessId process) const;
   [[nodiscard]] bool may_have_others(const Component& component) const;
   [[nodiscard]] bool can_start(const Component& component) const;
   [[nodiscard]] bool can_end(const Component& component) const;

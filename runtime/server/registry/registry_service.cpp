@@ -388,6 +388,12 @@ void RegistryService::serve(const Requester& from, const ListRequest& list) {
   serve_behind({{}, list.directory}, from, list);
 }
 
+/// What the processes have sent or closed before they fell asleep comes first: it may end the wait.
+void RegistryService::take(std::uint32_t /*from*/, const Looked& looked) {
+  if (!looked.is_nobody_able) return registry_.looked(looked.number, false);
+  fence_.pass({{}, "/"}, [this, number = looked.number] { registry_.looked(number, true); });
+}
+
 void RegistryService::end_connection(const ConnectionId& id) {
   const auto ended = connections_.remove(id);
   if (!ended) return;

@@ -83,9 +83,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
     done.is_gone ? registry_.spill_gone(done.segment) : registry_.spill_made(done.segment, done.trouble);
   }
   void take(std::uint32_t /*from*/, StartTrouble& trouble) { start_trouble_ = std::move(trouble.text); }
-  void take(std::uint32_t /*from*/, const Looked& looked) {
-    registry_.looked(looked.number, looked.is_nobody_able);
-  }
+  void take(std::uint32_t /*from*/, const Looked& looked);
   void take(std::uint32_t /*from*/, const Pong& /*pong*/) {}  // MatcherPings has it
   void take(std::uint32_t /*from*/, const EventNotice& notice) {
     notice.is_detail ? detail(notice.text) : event(notice.text);

@@ -21,6 +21,8 @@ class OpenFiles {
   [[nodiscard]] bool has(const DatasetKey& key, const WrittenFile& besides) const;
   /// Calls `take` with each name.
   void for_each(const std::function<void(const DatasetKey& key, bool is_closed)>& take) const;
+  /// Whether any such file has been closed, and is not published yet.
+  [[nodiscard]] bool has_closed(const std::function<bool(const WrittenFile& file)>& is_meant) const;
   /// The file of that name that has been closed, and is not published yet; connection 0: there is none.
   [[nodiscard]] WrittenFile closed(const DatasetKey& key) const;
 
