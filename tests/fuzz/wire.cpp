@@ -67,7 +67,6 @@ constexpr Check checks[] = {
     check<runtime::StatusReport>,
     check<runtime::MessageToRegistry>,
     check<runtime::MessageToMatcher>,
-    check<runtime::CreateOffered>,
     check<runtime::OffersNotice>,
     check<runtime::OpenOffered>,
     check<runtime::SyncRequest>,
