@@ -43,10 +43,20 @@ struct ProcessSession {
   ProcessSession* next = nullptr;  ///< of another process: of the parent, or of a child after vfork
 };
 
+/// As it was when it was first asked for. Never destroyed: programs open files until their very end.
+const runtime::ClientEnvironment& known_environment() {
+  static const auto* const environment = [] {
+    auto found = std::make_unique<runtime::ClientEnvironment>(runtime::read_client_environment());
+    if (!found->is_coupled()) *found = runtime::read_attached_environment();
+    return found.release();
+  }();
+  return *environment;
+}
+
 std::unique_ptr<ProcessSession> make_session(pid_t self) {
-  auto environment = runtime::read_client_environment();
-  if (environment.is_coupled()) return std::make_unique<ProcessSession>(self, std::move(environment), false);
-  return std::make_unique<ProcessSession>(self, runtime::read_attached_environment(), true);
+  const runtime::ClientEnvironment& environment = known_environment();
+  const bool is_attached = !environment.is_coupled() || environment.component == matcher::attached_name;
+  return std::make_unique<ProcessSession>(self, environment, is_attached);
 }
 
 ProcessSession* find_session(ProcessSession* first, pid_t process) noexcept {
@@ -77,13 +87,17 @@ bool is_of_kernel(std::string_view directory) noexcept {
 /// Empty where the directory cannot be found.
 std::string path_of(int directory) {
   std::array<char, PATH_MAX> text;
-  const std::string link = "/proc/self/fd/" + std::to_string(directory);
+  const std::string link = "/proc/thread-self/fd/" + std::to_string(directory);
   const ssize_t length = ::readlink(link.c_str(), text.data(), text.size());
   if (length <= 0 || static_cast<std::size_t>(length) == text.size()) return {};
   return std::string(text.data(), static_cast<std::size_t>(length));
 }
 
 }  // namespace
+
+void read_environment() {
+  (void)known_environment();
+}
 
 ImageSession& process_session() {
   return process_state().session;

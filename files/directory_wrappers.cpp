@@ -7,13 +7,16 @@
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wordexp.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,9 +49,9 @@ bool is_listing_wrapped() noexcept {
 }
 
 /// `path`: by which the directory was opened; null: by a descriptor.
-DIR* with_coupled_files(DIR* directory, const char* path = nullptr) noexcept {
+DIR* with_coupled_files(DIR* directory, const char* path = nullptr, const void* site = nullptr) noexcept {
   if (directory == nullptr) return directory;
-  if (sluice::files::is_recording()) sluice::files::record_listing(::dirfd(directory), path);
+  if (sluice::files::is_recording()) sluice::files::record_listing(::dirfd(directory), path, site);
   if (!may_list_coupled()) return directory;
   try {
     directories().add(directory, sluice::files::look_into(::dirfd(directory)));
@@ -197,6 +200,30 @@ int glob_any(int flags, Result* result, const Real& real) {
   return status;
 }
 
+/// The text for wordexp(3) with the names in place of the patterns, each in quotes; nothing: patterns are not
+/// all that it has.
+std::optional<std::string> with_names(std::string_view text) {
+  constexpr std::string_view others = "'\"\\$`~<>|&;(){}\n";
+  if (text.find_first_of("*?[") == text.npos || text.find_first_of(others) != text.npos) return std::nullopt;
+  std::string quoted;
+  std::size_t end = 0;
+  for (std::size_t begin = 0; (begin = text.find_first_not_of(" \t", end)) != text.npos;) {
+    end = std::min(text.find_first_of(" \t", begin), text.size());
+    const std::string word(text.substr(begin, end - begin));
+    glob_t names{};
+    const int status = ::glob(word.c_str(), GLOB_NOCHECK, nullptr, &names);
+    for (std::size_t i = 0; status == 0 && i < names.gl_pathc; ++i) {
+      quoted += '\'';
+      for (const char* c = names.gl_pathv[i]; *c != '\0'; ++c)
+        quoted += *c == '\'' ? "'\\''" : std::string(1, *c);
+      quoted += "' ";
+    }
+    ::globfree(&names);
+    if (status != 0) return std::nullopt;
+  }
+  return quoted;
+}
+
 /// What nftw(3) and ftw(3) hand over; `facts` has no contents for FTW_NS.
 template <class Visit>
 class Walk {
@@ -320,7 +347,8 @@ int type_for_ftw(int type) noexcept {
 extern "C" {
 
 SLUICE_EXPORT DIR* opendir(const char* path) {
-  return with_coupled_files(of_directory(AT_FDCWD, path, SLUICE_REAL(opendir)(path)), path);
+  return with_coupled_files(of_directory(AT_FDCWD, path, SLUICE_REAL(opendir)(path)), path,
+                            __builtin_return_address(0));
 }
 
 SLUICE_EXPORT int chdir(const char* path) noexcept {
@@ -410,6 +438,17 @@ SLUICE_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const c
                          glob64_t* result) {
   return glob_any(flags, result,
                   [&](int all_flags) { return SLUICE_REAL(glob64)(pattern, all_flags, on_error, result); });
+}
+
+// Its own glob is a call that nobody can wrap.
+SLUICE_EXPORT int wordexp(const char* text, wordexp_t* result, int flags) {
+  std::optional<std::string> names;
+  try {
+    if (text != nullptr && is_listing_wrapped()) names = with_names(text);
+  } catch (const std::exception&) {
+    return WRDE_NOSPACE;
+  }
+  return SLUICE_REAL(wordexp)(names ? names->c_str() : text, result, flags);
 }
 
 #define SLUICE_NFTW(nftw, structure, function)                                                        \

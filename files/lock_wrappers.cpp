@@ -49,7 +49,7 @@ bool is_known(std::uint64_t mark) noexcept {
 /// coupled file that was removed to another one.
 bool may_be_coupled_file(int descriptor) noexcept {
   std::array<char, 32> link{};
-  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", descriptor);
+  std::snprintf(link.data(), link.size(), "/proc/thread-self/fd/%d", descriptor);
   std::array<char, PATH_MAX> path;
   const ssize_t length = ::readlink(link.data(), path.data(), path.size() - 1);
   if (length <= 0) return false;

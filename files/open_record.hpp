@@ -35,8 +35,9 @@ inline void note_call(int directory, const char* path, Recorded how) noexcept {
   if (path != nullptr && is_recording()) record_open(directory, path, how);
 }
 /// A directory that was opened to be listed, by this path. An interpreter that looks for modules lists the
-/// directory of its script first; that says nothing of the script.
-void record_listing(int descriptor, const char* path) noexcept;
+/// directory of its script first; that says nothing of the script. GDAL looks for files beside the one that
+/// it has opened. `site`: an address of who has called; null: unknown.
+void record_listing(int descriptor, const char* path, const void* site) noexcept;
 /// Before a file is opened for writing with these flags: appends its text. MPI-IO opens a file in each rank,
 /// and one of these opens may go on in the file: it counts as being written as long as the caller has what is
 /// returned, which it gives up when the file is open.

@@ -7,6 +7,9 @@
 
 namespace sluice::files {
 
+/// What `sluice run` has set, before the program can change its environment. Throws Error where it is
+/// damaged.
+void read_environment();
 /// The session of this process. A forked child has one of its own. Throws Error where the environment is
 /// damaged.
 [[nodiscard]] ImageSession& process_session();

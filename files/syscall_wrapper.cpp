@@ -148,6 +148,13 @@ __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c,
   }
 }
 
+/// The end of the only thread is that of the process.
+bool is_only_thread() noexcept {
+  constexpr nlink_t of_one_thread = 3;
+  struct stat facts {};
+  return ::stat("/proc/self/task", &facts) == 0 && facts.st_nlink == of_one_thread;
+}
+
 }  // namespace
 
 extern "C" {
@@ -159,7 +166,7 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
   const auto [first, second] = paths_of(number, a, b, c, d);
-  if (number == SYS_exit_group) sluice::files::end_at_once();
+  if (number == SYS_exit_group || (number == SYS_exit && is_only_thread())) sluice::files::end_at_once();
   const auto is_concerned = [](const char* path) {
     return path != nullptr && sluice::files::may_be_coupled(path);
   };

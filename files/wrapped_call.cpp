@@ -60,6 +60,7 @@ __attribute__((constructor)) void prepare() {
   const Inside inside;
   look_for_client_library();
   try {
+    read_environment();
     (void)runtime::resolved_path("/proc");
   } catch (const std::exception&) {
     // No memory: the first call for a coupled file does it.
@@ -301,7 +302,7 @@ CoupledFile look_for(int directory, const char* path, const void* site) noexcept
 }
 
 ImageLink::ImageLink(const CoupledFile& image) noexcept {
-  std::snprintf(text_.data(), text_.size(), "/proc/self/fd/%d", image.image.number());
+  std::snprintf(text_.data(), text_.size(), "/proc/thread-self/fd/%d", image.image.number());
 }
 
 }  // namespace sluice::files

@@ -265,7 +265,7 @@ FILE* fopen_written(const char* path, const char* mode, const OpenPath& open_pat
   }
   const Inside inside;  // the file goes on in the stream
   std::array<char, 32> link;
-  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", own.file.number());
+  std::snprintf(link.data(), link.size(), "/proc/thread-self/fd/%d", own.file.number());
   return open_path(link.data(), mode_of_reopening(mode).c_str());
 }
 

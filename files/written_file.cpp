@@ -41,7 +41,7 @@ bool is_of_matcher(std::string_view link) noexcept {
 /// What the kernel calls the descriptor's file; empty: it cannot be known. `room` has the text, with a zero.
 std::string_view link_of(int descriptor, std::array<char, PATH_MAX>& room) noexcept {
   std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", descriptor);
+  std::snprintf(name.data(), name.size(), "/proc/thread-self/fd/%d", descriptor);
   const ssize_t length = ::readlink(name.data(), room.data(), room.size() - 1);
   if (length <= 0) return {};
   room[static_cast<std::size_t>(length)] = '\0';
@@ -62,7 +62,7 @@ FileIdentity written_by(int descriptor) noexcept {
 /// calls and no memory.
 template <class Visit>
 void for_each_descriptor(const Visit& visit) {
-  const runtime::FileDescriptor directory(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const runtime::FileDescriptor directory(::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return;
   alignas(dirent64) std::array<char, 4096> entries;
   for (;;) {
@@ -240,7 +240,7 @@ constinit std::atomic<mode_t> known_mask{unknown_mask};
 
 /// The process's mask, which is not changed for that: other threads may make files meanwhile.
 mode_t read_mask() noexcept {
-  const runtime::FileDescriptor status(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const runtime::FileDescriptor status(::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC));
   std::array<char, 4096> text{};
   const ssize_t length = status ? ::read(status.number(), text.data(), text.size() - 1) : 0;
   const char* const line = length > 0 ? std::strstr(text.data(), "\nUmask:") : nullptr;
@@ -435,7 +435,7 @@ std::string_view next_line(std::string_view& text) noexcept {
 }
 
 std::string all_mappings() {
-  const runtime::FileDescriptor file(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  const runtime::FileDescriptor file(::open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 4096> part;
   for (ssize_t length = 1; file && length > 0;) {

@@ -1,6 +1,7 @@
 #include "byte_size.hpp"
 
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -45,6 +46,22 @@ std::optional<std::uint64_t> parse_byte_size(std::string_view text) {
     return static_cast<std::uint64_t>(std::llround(bytes));
   }
   return std::nullopt;
+}
+
+std::string near_byte_size(std::string_view text) {
+  text = trim(text);
+  const std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
+  std::string unit;
+  for (const char c : trim(text.substr(number.size())))
+    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (number.empty() || unit.empty()) return {};
+  for (const std::string_view known : {"KiB", "MiB", "GiB", "TiB"}) {
+    const std::string letter(1, static_cast<char>(std::tolower(static_cast<unsigned char>(known.front()))));
+    const bool is_meant = unit == letter || unit.starts_with(letter + "b") ||
+                          unit.starts_with(letter + "i") || unit.ends_with("bytes");
+    if (unit.starts_with(letter) && is_meant) return std::string(number) + std::string(known);
+  }
+  return {};
 }
 
 }  // namespace sluice::workflows

@@ -24,6 +24,11 @@ constexpr std::array<std::string_view, 28> builtins{
     "while", "if",     "until", "case",   "!",      "{",      "function", "[["};
 /// Commands that return at once, while the program runs somewhere else.
 constexpr std::array<std::string_view, 6> submitters{"sbatch", "qsub", "bsub", "msub", "oarsub", "ccc_msub"};
+/// Programs, or what their names begin with, that expand patterns themselves, take them for something else,
+/// or run the text of somebody who does.
+constexpr std::array<std::string_view, 22> expanders{
+    "python", "R",    "Rscript", "perl", "julia", "ruby",  "lua",  "node",  "ncl", "idl",  "matlab",
+    "octave", "gawk", "awk",     "sed",  "grep",  "egrep", "find", "rsync", "cdo", "expr", "xargs"};
 /// Quotes of text processors.
 constexpr std::array<std::string_view, 6> other_quotes{"\u201c", "\u201d", "\u2018",
                                                        "\u2019", "\u201e", "\u00ab"};
@@ -120,6 +125,25 @@ std::string advice_on_begin(std::span<const std::string> words, bool in_workflow
   if (contains(builtins, first))
     return "'" + first + "' is a command of a shell, and no shell runs the command: write a script, or " +
            (in_workflow ? "[sh, -c, \"…\"]" : "sh -c '…'");
+  return {};
+}
+
+std::string unexpanded_names_in(std::span<const std::string> words) {
+  for (const std::string& word : words) {
+    const std::string_view name = file_name(word);
+    if (contains(shells, name) || contains(expanders, name) || name.starts_with("python")) return {};
+  }
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::size_t dot = word.rfind('.');
+    const bool is_name = dot != word.npos && dot > 0 && dot + 1 < word.size() &&
+                         word.find_first_of(" ()$^\\|;=:+") == word.npos;
+    if (!is_name || word.starts_with('-') || words[i - 1].starts_with('-')) continue;
+    const std::size_t brace = word.find('{');
+    const std::size_t list =
+        brace == word.npos ? brace : std::min(word.find(',', brace), word.find("..", brace));
+    if (word.find_first_of("*?") != word.npos || list < word.find('}')) return word;
+  }
   return {};
 }
 

@@ -91,6 +91,12 @@ std::map<std::string, std::string> read_environment(ValueReader& reader, const V
 
 /// No shell expands the arguments. A program may do it itself, so that this is no mistake.
 void warn_of_shell_words(ValueReader& reader, const Component& component) {
+  if (const std::string word = unexpanded_names_in(component.command); !word.empty())
+    reader.findings().warning(
+        component.command_position,
+        "no shell runs the command of component '" + component.name + "', so its program gets '" + word +
+            "' as it stands. If it needs names of files, write [sh, -c, \"…\"] and start: when-done, because "
+            "a shell finds only what is published");
   for (const std::string& word : component.command) {
     const std::size_t begin = word.find('=') + 1;  // of --input=~/x; npos + 1 is 0
     if (word.compare(begin, 2, "~/") != 0) continue;

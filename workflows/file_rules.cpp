@@ -66,7 +66,9 @@ class RuleReader {
     const Value* value =
         required(rule, section, "path", where, "the files, by a pattern for the last parts of their paths");
     if (value == nullptr) return;
-    const auto pattern = reader_.text(*value, "a pattern for the last parts of a path");
+    const auto pattern =
+        reader_.text(*value, std::string("a pattern for the last parts of a path") +
+                                 (value->node.IsSequence() ? ": write a rule for each pattern" : ""));
     if (!pattern) return;
     read.rule.pattern = *pattern;
     read.rule.position = value->position;
@@ -146,7 +148,9 @@ class RuleReader {
   }
 
   std::optional<std::string> component_name(const Value& value) {
-    auto name = reader_.text(value, "a component's name");
+    auto name = reader_.text(
+        value, std::string("a component's name") +
+                   (value.node.IsSequence() ? ": write a rule for each component that writes" : ""));
     if (name) check_component(*name, value.position, value.what);
     return name;
   }

@@ -56,7 +56,8 @@ std::uint64_t read_memory(ValueReader& reader, const Value& value, std::uint64_t
   if (!text) return 0;
   const auto bytes = parse_byte_size(*text);
   if (!bytes) {
-    reader.expected(value, forms);
+    const std::string near = near_byte_size(*text);
+    reader.expected(value, near.empty() ? forms : "'" + near + "', or " + forms);
   } else if (*bytes < least_bytes) {
     reader.expected(value, "at least 1 MiB");
   }
@@ -80,7 +81,9 @@ void read_staging(ValueReader& reader, const Section& root, Workflow& workflow) 
                                 "'prewarm' is larger than 'memory': memory made ahead is a part of 'memory'");
   }
   if (const Value* spill = section->find("spill"); spill != nullptr && !spill->node.IsNull()) {
-    const auto directory = reader.text(*spill, "a directory, auto or none");
+    const std::string allowed = "a directory, auto or none";
+    const auto directory = reader.text(*spill, allowed);
+    if (directory && (*directory == "true" || *directory == "false")) return reader.expected(*spill, allowed);
     if (directory) workflow.has_automatic_spill = *directory == "auto";
     if (directory && *directory != "auto" && *directory != "none") {
       if (const std::string problem = path_problem(*directory); !problem.empty())

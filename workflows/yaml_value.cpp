@@ -36,7 +36,7 @@ bool has_known_tag(const YAML::Node& node) {
 }
 
 /// What the same is called elsewhere, and here.
-constexpr std::array<std::array<std::string_view, 2>, 40> other_words{{
+constexpr std::array<std::array<std::string_view, 2>, 42> other_words{{
     {"env", "environment"},
     {"vars", "environment"},
     {"variables", "environment"},
@@ -77,19 +77,56 @@ constexpr std::array<std::array<std::string_view, 2>, 40> other_words{{
     {"to", "readers"},
     {"programs", "components"},
     {"rules", "files"},
+    {"mode", "steps"},
+    {"modes", "steps"},
 }};
+
+/// Words that are no values, and what is meant.
+constexpr std::array<std::array<std::string_view, 2>, 17> other_values{{
+    {"ram", "memory"},
+    {"mem", "memory"},
+    {"shm", "memory"},
+    {"disk", "file"},
+    {"disc", "file"},
+    {"bb", "burst-buffer"},
+    {"flush", "sync"},
+    {"end", "exit"},
+    {"yes", "hyperslabs"},
+    {"true", "hyperslabs"},
+    {"basename", "name"},
+    {"ignore", "continue"},
+    {"abort", "stop"},
+    {"slurm", "srun"},
+    {"openmpi", "mpirun"},
+    {"mpich", "mpiexec.hydra"},
+    {"hydra", "mpiexec.hydra"},
+}};
+
+template <class Words>
+std::string meant_by(const std::string& word, const Words& words, std::span<const std::string> allowed) {
+  for (const auto& [other, own] : words)
+    if (word == other && std::ranges::find(allowed, own) != allowed.end())
+      return ": did you mean '" + std::string(own) + "'?";
+  return {};
+}
 
 /// "did you mean …" for a key that is not allowed at its place; empty: nothing is near.
 std::string guess_key(const std::string& key, std::span<const std::string> allowed) {
-  for (const auto& [other, own] : other_words)
-    if (key == other && std::ranges::find(allowed, own) != allowed.end())
-      return ": did you mean '" + std::string(own) + "'?";
+  if (const std::string meant = meant_by(key, other_words, allowed); !meant.empty()) return meant;
   const auto is_key = [&](const Key& known) { return known.name == key; };
   const auto known = std::ranges::find_if(all_keys(), is_key);
   if (known == all_keys().end()) return suggestion(key, allowed);
   constexpr std::array<std::string_view, 5> places{"at the top level", "in 'staging'", "in a component",
                                                    "in a component with 'for-each'", "in a file rule"};
   return ": it stands " + std::string(places.at(static_cast<std::size_t>(known->section))) + ".";
+}
+
+/// What to write in place of a text where a mapping is expected.
+std::string example_of(const YAML::Node& text, std::span<const std::string> keys) {
+  if (!text.IsScalar() || keys.empty()) return {};
+  if (keys.front() == "command") return ", as in {command: " + shortened(text.Scalar()) + "}";
+  if (keys.front() == "version") return ". 'sluice init' writes a workflow file";
+  return {};
 }
 
 }  // namespace
@@ -129,7 +166,7 @@ std::optional<std::string> ValueReader::key_text(const YAML::Node& key, Position
 std::optional<Section> ValueReader::section(const Value& value, std::span<const std::string> allowed,
                                             const std::string& where) {
   if (!value.node.IsMap()) {
-    expected(value, "a mapping with the keys " + join(allowed));
+    expected(value, "a mapping with the keys " + join(allowed) + example_of(value.node, allowed));
     return std::nullopt;
   }
   std::map<std::string, Value> values;
@@ -155,7 +192,10 @@ std::optional<Section> ValueReader::section(const Value& value, std::span<const 
 std::optional<std::vector<NamedValue>> ValueReader::named_values(const Value& value,
                                                                  const std::string& kind) {
   if (!value.node.IsMap()) {
-    expected(value, "a mapping from each " + kind + " to its value");
+    expected(value,
+             "a mapping from each " + kind + " to its value" +
+                 (kind == "component" && value.node.IsSequence() ? ", without '- ': model: {command: ./model}"
+                                                                 : ""));
     return std::nullopt;
   }
   std::vector<NamedValue> values;
@@ -178,8 +218,10 @@ std::optional<std::vector<NamedValue>> ValueReader::named_values(const Value& va
 
 std::optional<std::vector<Value>> ValueReader::list(const Value& value, const std::string& of_what) {
   if (!value.node.IsSequence()) {
-    expected(value, "a list of " + of_what +
-                        (value.node.IsScalar() ? ", for example [" + value.node.Scalar() + "]" : ""));
+    expected(value, "a list of " + of_what + (value.node.IsMap() ? ": begin each with '- '" : "") +
+                        (value.node.IsScalar() && value.node.Scalar() != "true"
+                             ? ", for example [" + value.node.Scalar() + "]"
+                             : ""));
     return std::nullopt;
   }
   std::vector<Value> values;
@@ -233,7 +275,8 @@ std::optional<std::string> ValueReader::choice(const Value& value, std::span<con
   const std::string words = allowed.size() == 1 ? allowed.front() : "one of " + join(allowed);
   std::optional<std::string> word = text(value, words);
   if (!word || std::find(allowed.begin(), allowed.end(), *word) != allowed.end()) return word;
-  const std::string guess = suggestion(*word, allowed);
+  std::string guess = meant_by(*word, other_values, allowed);
+  if (guess.empty()) guess = suggestion(*word, allowed);
   findings_.mistake(value.position, value.what + " is " + describe_found(value.node) + guess +
                                         (guess.empty() ? ": it must be " : " It must be ") + words);
   return std::nullopt;

@@ -71,7 +71,27 @@ int print_manual() {
 int unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
-  std::cerr << "sluice: there is no command '" << name << "'" << formats::suggestion(name, names)
+  // What the same is called elsewhere, and here.
+  constexpr std::array<std::array<std::string_view, 2>, 15> other_words{{{"-v", "--version"},
+                                                                         {"-V", "--version"},
+                                                                         {"version", "--version"},
+                                                                         {"start", "run"},
+                                                                         {"exec", "run"},
+                                                                         {"submit", "run"},
+                                                                         {"validate", "check"},
+                                                                         {"lint", "check"},
+                                                                         {"top", "status"},
+                                                                         {"watch", "status"},
+                                                                         {"ps", "status"},
+                                                                         {"cat", "cp"},
+                                                                         {"events", "log"},
+                                                                         {"import", "import-dtf"},
+                                                                         {"new", "init"}}};
+  const auto meant = std::ranges::find_if(other_words, [&](const auto& words) { return words[0] == name; });
+  std::cerr << "sluice: there is no command '" << name << "'"
+            << (meant != other_words.end() ? ": did you mean '" + std::string((*meant)[1]) + "'?"
+                                           : formats::suggestion(name, names))
+            << (name == "kill" || name == "stop" ? ": ^C in the terminal of 'sluice run' ends it" : "")
             << "\nsluice --help lists the commands\n";
   return status_mistake;
 }

@@ -15,6 +15,14 @@ namespace sluice::coordinator {
 
 namespace program_options = boost::program_options;
 
+namespace {
+std::string problem_of(const program_options::error& error) {
+  const bool has_more =
+      dynamic_cast<const program_options::too_many_positional_options_error*>(&error) != nullptr;
+  return has_more ? "one workflow file is expected, and there are more words" : error.what();
+}
+}  // namespace
+
 std::optional<FlowCommandLine> read_flow_command_line(const Arguments& arguments, const std::string& name,
                                                       const std::string& description,
                                                       program_options::options_description options,
@@ -31,7 +39,7 @@ std::optional<FlowCommandLine> read_flow_command_line(const Arguments& arguments
         line.options);
     program_options::notify(line.options);
   } catch (const program_options::error& error) {
-    std::cerr << "sluice " << name << ": " << error.what() << "\nsluice " << name
+    std::cerr << "sluice " << name << ": " << problem_of(error) << "\nsluice " << name
               << " --help lists the options\n";
     status = status_mistake;
     return std::nullopt;

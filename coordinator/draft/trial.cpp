@@ -44,6 +44,12 @@ void count_close(const TrialCall& call, TriedProgram& program) {
   }
 }
 
+/// Python lists the directory of the script and then those of its library, to find what is installed: the
+/// former says nothing of the script.
+void forget_listing(TriedProgram& program) {
+  if (!program.calls.empty() && program.calls.back().letter == 'l') program.calls.pop_back();
+}
+
 /// The file in which the processes of a program record their opens. The destructor removes it.
 class Record {
  public:
@@ -61,9 +67,12 @@ class Record {
 
   void read_into(TriedProgram& program) const {
     std::ifstream lines(path_);
-    for (std::string line; std::getline(lines, line, '\0');)
-      if (line.size() > 2 && !formats::is_tool_file(line.substr(2)))
+    for (std::string line; std::getline(lines, line, '\0');) {
+      const bool is_of_python = line.find("/lib/python3") != std::string::npos;
+      if (is_of_python && line.front() == 'l') forget_listing(program);
+      if (line.size() > 2 && !is_of_python && !formats::is_tool_file(line.substr(2)))
         note_trial_call(line.front(), line.substr(2), program);
+    }
     finish_trial(program);
   }
 

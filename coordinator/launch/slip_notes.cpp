@@ -1,6 +1,7 @@
 #include "slip_notes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fstream>
 
@@ -19,6 +20,7 @@ using workflows::FileRule;
 using workflows::Mistake;
 using workflows::Workflow;
 
+constexpr std::array<std::string_view, 5> script_extensions{".py", ".sh", ".R", ".jl", ".pl"};
 constexpr std::size_t longest_script_bytes = std::size_t{64} << 10;
 
 /// Whether a text file names MPI in any way: "from mpi4py import MPI", "mpirun". A library that it imports
@@ -45,8 +47,8 @@ std::vector<fs::path> scripts_of(const Component& component, const fs::path& pro
     const fs::path path = component.directory / component.command[i];
     std::error_code error;
     const std::string extension = path.extension().string();
-    const bool may_be_script = extension == ".py" || extension == ".sh" || extension == ".R" ||
-                               extension == ".jl" || extension == ".pl" || (i == 1 && extension.empty());
+    const bool may_be_script = std::ranges::find(script_extensions, extension) != script_extensions.end() ||
+                               (i == 1 && extension.empty());
     if (may_be_script && fs::is_regular_file(path, error)) scripts.push_back(path);
   }
   return scripts;
@@ -68,6 +70,23 @@ bool shows_mpi(const Component& component, const Inspection& inspection, const f
   });
   if (!inspection.mpi) return false;
   return !is_python || scripts.empty();  // Python has mpi4py, and the scripts do not use it
+}
+
+/// A script that an interpreter will not find. Another component, or the command itself, may still make it.
+void note_missing_script(const Component& component, std::vector<Mistake>& notes) {
+  const auto script = std::find_if(component.command.begin() + 1, component.command.end(),
+                                   [](const std::string& word) { return !word.starts_with('-'); });
+  if (script == component.command.end()) return;
+  const std::string extension = fs::path(*script).extension().string();
+  const bool is_script = std::ranges::find(script_extensions, extension) != script_extensions.end();
+  std::error_code error;
+  if (!is_script || script->find('{') != std::string::npos ||
+      fs::exists(component.directory / *script, error))
+    return;
+  notes.push_back({component.command_position, "component '" + component.name + "' runs '" + *script +
+                                                   "', which is not in its directory, " +
+                                                   component.directory.string() +
+                                                   ": correct the name, or set 'directory'"});
 }
 
 void note_own_launcher(const Component& component, std::vector<Mistake>& notes) {
@@ -155,6 +174,7 @@ std::vector<Mistake> find_slips(const Workflow& workflow, const Inspections& ins
   for (std::size_t i = 0; i < inspections.size(); ++i) {
     const Component& component = workflow.components[i];
     if (!inspections[i] || component.instance != 0) continue;
+    note_missing_script(component, notes);
     component.ranks == 0 ? note_own_launcher(component, notes)
                          : note_ranks(workflow, component, *inspections[i], environment, notes);
   }

@@ -70,6 +70,16 @@ class CouplingWarnings {
     if (found == outcome_.components.end() || !found->end || found->had_ended) return true;
     return found->end->failed() || contains(outcome_.stopped, name);
   }
+  /// Whether it failed by itself in a run that has published files for it: what it did not find may be these.
+  [[nodiscard]] bool has_missed_files(const std::string& name) const {
+    const auto found = std::ranges::find(outcome_.components, name, &ComponentOutcome::name);
+    if (found == outcome_.components.end() || !found->end || found->had_ended || found->end->by_signal ||
+        contains(outcome_.stopped, name))
+      return false;
+    for (std::uint32_t rule = 0; rule < workflow_.files.size(); ++rule)
+      if (contains(workflow_.files[rule].readers, name) && steps_of(rule) > 0) return true;
+    return false;
+  }
   /// A reader that was stopped had its time if files were there for as long as a notice takes.
   [[nodiscard]] bool is_reader_excused(std::uint32_t rule, const std::string& reader) const {
     if (!contains(outcome_.stopped, reader)) return is_excused(reader);
@@ -120,7 +130,8 @@ class CouplingWarnings {
              (contains(rule.readers, component.name) && !finds_on_disk(rule, component.name));
     };
     if (std::ranges::none_of(workflow_.files, needs_library) || contains(report_.connected, component.name) ||
-        is_excused(component.name) || is_told(component.ensemble, "component"))
+        (is_excused(component.name) && !has_missed_files(component.name)) ||
+        is_told(component.ensemble, "component"))
       return;
     warnings_.push_back(
         "component '" + component.name +

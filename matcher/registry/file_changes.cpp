@@ -20,21 +20,22 @@ void FileChanges::refuse_change(const std::string& component, const DatasetKey& 
          component + " only reads it. Let " + component + " write to another name");
 }
 
-/// As on disk, the file is no longer there after the run.
+/// As on disk, the file is no longer there after the run, and the component does not find it in its
+/// directory.
 void FileChanges::allow_removal(const std::string& component, const DatasetKey& key) {
   if (component == attached_name) refuse_attached(key);
   const FileRule& rule = parts_.rules.of(key);
   const std::string file = parts_.names.quoted(key);
   if (!is_of_run(key)) throw Error(NC_ENOENT, file);
   if (rule.is_drained()) refuse(component + " cannot remove " + file + ": the rule keeps it on disk");
+  parts_.datasets[key].removed_by.insert(component);
   parts_.answers.detail(component + " removes " + file + ": it goes when all its readers have closed it");
 }
 
 /// It is no component of the run: a file on disk is none of the run's business.
 void FileChanges::refuse_attached(const DatasetKey& key) {
-  const std::string file = parts_.names.quoted(key);
-  if (!is_of_run(key)) throw Error(NC_ENOENT, file);
-  refuse("A program that is attached cannot change " + file +
+  if (!is_of_run(key)) throw Error(NC_ENOENT, key.name);
+  refuse("A program that is attached cannot change " + parts_.names.quoted(key) +
          ": it only looks at the run. Let it write to another name, or change a copy ('sluice cp')");
 }
 

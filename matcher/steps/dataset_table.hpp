@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,6 +50,7 @@ struct Dataset {
   std::string kept_path;
   std::uint8_t kept_version = 1;
   std::uint64_t bytes_spilled = 0;
+  std::set<std::string> removed_by;  ///< readers that have removed the name since the last publication
   std::string written_path;  ///< identity: name: the one file that the writer may write under this key
 
   /// No process has done more than ask for it.

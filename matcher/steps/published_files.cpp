@@ -19,6 +19,7 @@ std::string_view directory_of(std::string_view path) noexcept {
 void PublishedFiles::note_published(const Step& step) {
   Dataset& dataset = parts_.datasets[step.key];
   dataset.published_at_ms = parts_.now_ms();
+  dataset.removed_by.clear();
   by_publication_.erase(dataset.publication);
   dataset.publication = ++publications_;
   by_publication_.emplace(publications_, step.key);
@@ -83,7 +84,9 @@ Listing PublishedFiles::list_directory(const ListRequest& request) {
   std::set<DatasetKey>& keys = directory->second;
   auto key = request.after ? keys.upper_bound(*request.after) : keys.begin();
   for (std::size_t count = 0; key != keys.end() && count < most_in_a_part; ++count) {
-    const bool is_here = add(*key, parts_.datasets.at(*key), listing) == Presence::here;
+    const Dataset& dataset = parts_.datasets.at(*key);
+    const bool is_hidden = dataset.removed_by.contains(request.component);
+    const bool is_here = is_hidden || add(*key, dataset, listing) == Presence::here;
     if (is_here) listing.last = *key;
     // The disk shows it, or has lost it.
     if (is_here && !request.component.empty() && listing.files.back().step == 0) listing.files.pop_back();

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,31 @@ char process_state(const std::string& directory) {
   const std::string facts = text_of_process_file(directory + "/stat");
   const std::size_t name_end = facts.rfind(')');
   return name_end == std::string::npos || name_end + 2 >= facts.size() ? '\0' : facts[name_end + 2];
+}
+
+namespace {
+/// `directory`: of a thread or a process, below /proc.
+bool has_running_thread(const std::string& directory) {
+  const std::string text = text_of_process_file(directory + "/stat");
+  const std::size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos) return false;
+  constexpr unsigned long is_exiting = 4;  // PF_EXITING
+  std::array<char, 2> state{};
+  unsigned long flags = 0;
+  if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
+    return false;
+  return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
+}
+}  // namespace
+
+bool is_going_on(std::uint32_t process) {
+  const std::string directory = "/proc/" + std::to_string(process);
+  if (has_running_thread(directory)) return true;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory + "/task", error), end; !error && entry != end;
+       entry.increment(error))
+    if (has_running_thread(entry->path().string())) return true;
+  return false;
 }
 
 std::string run_mark(const std::string& socket) {
@@ -109,7 +135,9 @@ bool is_launcher_done(pid_t process) {
     std::ifstream children(entry->path() / "children");
     for (pid_t child = 0; children >> child;) {
       has_children = true;
-      if (process_state("/proc/" + std::to_string(child)) != 'Z') return false;
+      if (process_state("/proc/" + std::to_string(child)) != 'Z' ||
+          is_going_on(static_cast<std::uint32_t>(child)))
+        return false;
     }
   }
   return !error && (has_children || waits_for_lock(process));

@@ -4,34 +4,14 @@
 #include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "memory_file.hpp"
+#include "sluice/runtime/run_processes.hpp"
 
 namespace sluice::runtime {
-
-namespace {
-
-/// Whether the process goes on: it has neither ended nor begun to end.
-bool is_going_on(std::uint32_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t behind_name = text.rfind(')');
-  if (behind_name == std::string::npos) return false;
-  constexpr unsigned long is_exiting = 4;  // PF_EXITING
-  std::array<char, 2> state{};
-  unsigned long flags = 0;
-  if (std::sscanf(text.c_str() + behind_name, ") %1s %*d %*d %*d %*d %*d %lu", state.data(), &flags) != 2)
-    return false;
-  return state[0] != 'Z' && state[0] != 'X' && (flags & is_exiting) == 0;
-}
-
-}  // namespace
 
 FileWriters::FileWriters(boost::asio::io_context& loop, TakeSent take_sent, Receiver receiver)
     : loop_(loop),

@@ -86,6 +86,7 @@ int main(int count, char** words) {
   if (strcmp(words[2], "exit_group") == 0) syscall(SYS_exit_group, 0);
   if (strcmp(words[2], "_exit") == 0) _exit(0);
   if (strcmp(words[2], "_Exit") == 0) _Exit(0);
+  if (strcmp(words[2], "end_of_thread") == 0) syscall(SYS_exit, 0);
   return 0;
 }
 """
@@ -137,7 +138,7 @@ def cancelled():
 def ends():
     """However a process ends by itself, it has left its files in order."""
     compile_program("program", ENDS)
-    ways = ["quick_exit", "exit_group", "_exit", "_Exit", "return"]
+    ways = ["quick_exit", "exit_group", "_exit", "_Exit", "return", "end_of_thread"]
     run("; ".join(f"./program {way}.dat {way}" for way in ways), "; ".join(f"cat {way}.dat" for way in ways) + " > /dev/null && touch whole")
     expect(os.path.exists("whole"), "all files are there")
 

@@ -23,7 +23,7 @@ def by_exec():
     """`env -i`, and a shell that has removed the variable."""
     log = run("echo data > a.dat", "cat a.dat > read; env -i cat a.dat; unset LD_PRELOAD; /bin/cat a.dat; true")
     expect(open("read").read() == "data\n", "the other command reads the file")
-    expect("cat " + TOLD in log and "/bin/cat " + TOLD in log, "the event log: " + log)
+    expect(" cat " + TOLD in log and "/bin/cat " + TOLD in log, "the event log: " + log)
 
 
 def by_spawn():

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """trials.py BUILD CASE: the workflow that `sluice init --trial` writes runs at once, and gives what the trial gave: also where programs depend on each other in other ways than by opening a file that another one has written once."""
 import os
+import shutil
 import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
@@ -69,7 +70,18 @@ def scripts_of_python():
     """A module that is looked for is no look at the data; a glob is."""
     writes = "sleep 0.5; echo 1 > a_1.nc; echo 2 > a_2.nc"
     as_tried(writes, "/usr/bin/python3 p.py > o", inputs={"p.py": "import fractions, decimal\nprint(open('a_1.nc').read(), open('a_2.nc').read())\n"}, flow=("!when-done", ))
+    plugins = "import importlib.metadata\nlist(importlib.metadata.entry_points())\nprint(open('a_1.nc').read(), open('a_2.nc').read())\n"
+    as_tried(writes, "/usr/bin/python3 p.py > o", inputs={"p.py": plugins}, flow=("!when-done", ))
     as_tried(writes, "/usr/bin/python3 p.py > o", inputs={"p.py": "import glob\nprint([open(name).read() for name in sorted(glob.glob('a_*.nc'))])\n"}, flow=("start: when-done", ))
+
+
+def programs_that_list():
+    """GDAL looks for files beside its own, which is no reason to wait; a program that expands patterns itself, as CDO does, has one, and finds the files of the run."""
+    if not all(shutil.which(program) for program in ("gdalinfo", "gdal_translate", "cdo", "ncgen")):
+        sys.exit(77)
+    inputs = {"a.cdl": "netcdf a { dimensions: lat = 3; lon = 4; variables: double lat(lat); lat:units = \"degrees_north\"; double lon(lon); lon:units = \"degrees_east\"; float h(lat, lon); data: lat = 1, 2, 3; lon = 1, 2, 3, 4; h = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12; }"}
+    as_tried("ncgen -o a.nc a.cdl; gdal_translate -q NETCDF:a.nc:h b.tif", "gdalinfo b.tif > o", inputs=inputs, flow=("!when-done", ))
+    as_tried("sleep 0.5; ncgen -o a_1.nc a.cdl; ncgen -o a_2.nc a.cdl", 'cdo -s ensmean "a_*.nc" m.out; cdo -s outputf,%g m.out > o', inputs=inputs, flow=("start: when-done", ))
 
 
 def several_closes():

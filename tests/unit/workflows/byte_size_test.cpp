@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+using sluice::workflows::near_byte_size;
 using sluice::workflows::parse_byte_size;
 
 TEST_CASE("sizes are understood with and without units") {
@@ -20,4 +21,15 @@ TEST_CASE("an invalid size is refused") {
     CAPTURE(text);
     CHECK_FALSE(parse_byte_size(text).has_value());
   }
+}
+
+TEST_CASE("a size of another form is near to one that is meant, or to none") {
+  CHECK(near_byte_size("8G") == "8GiB");
+  CHECK(near_byte_size(" 1.5 gib ") == "1.5GiB");
+  CHECK(near_byte_size("2 terabytes") == "2TiB");
+  CHECK(near_byte_size("512k") == "512KiB");
+  CHECK(near_byte_size("50%").empty());
+  CHECK(near_byte_size("lots").empty());
+  CHECK(near_byte_size("8 grains").empty());
+  CHECK(near_byte_size("").empty());
 }

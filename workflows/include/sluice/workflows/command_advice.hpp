@@ -14,6 +14,9 @@ namespace sluice::workflows {
 [[nodiscard]] std::string advice_on_begin(std::span<const std::string> words, bool in_workflow);
 /// What is wrong with a word that begins with a quote of text processors; empty: it does not.
 [[nodiscard]] std::string other_quote_of(std::string_view word);
+/// A word that a shell would expand to names of files, in a command that no shell runs; empty: there is none,
+/// or the program may expand it itself.
+[[nodiscard]] std::string unexpanded_names_in(std::span<const std::string> words);
 /// What to write in place of a text that only a shell understands; empty: nothing better is known than a
 /// shell.
 [[nodiscard]] std::string advice_on_shell_text(std::string_view text);

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace sluice::runtime {
 
 /// The state of a process or thread, by its directory below /proc: R, S, D, Z and others; 0: it has ended.
 [[nodiscard]] char process_state(const std::string& directory);
+
+/// Whether some thread of the process has neither ended nor begun to end. The first one may end before
+/// others.
+[[nodiscard]] bool is_going_on(std::uint32_t process);
 
 /// The environment variable ("NAME=VALUE") that marks processes of the components of a run. `socket`: the
 /// first matcher's.
