@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "wire_fields.hpp"
@@ -104,6 +105,10 @@ class HostileFields {
   void spoil(std::optional<T>& value) {
     if (is_hit()) value.has_value() ? value.reset() : void(value.emplace());
     if (value) spoil(*value);
+  }
+  template <class... Alternatives>
+  void spoil(std::variant<Alternatives...>& value) {
+    std::visit([this](auto& alternative) { spoil(alternative); }, value);
   }
   template <class T>
   requires std::is_class_v<T>
