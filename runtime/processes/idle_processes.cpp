@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "process_facts.hpp"
 #include "sleepers.hpp"
@@ -160,8 +161,10 @@ bool is_component_idle(const std::string& mark, const std::string& component,
                        const std::vector<pid_t>& waiting, bool has_ended_itself) {
   if (waiting.empty() && !has_ended_itself) return false;
   const auto find_members = [&](const Parents& parent_of) {
-    const auto of_component = processes_with_environment(std::vector{mark, "SLUICE_COMPONENT=" + component});
-    return with_descendants({of_component.begin(), of_component.end()}, parent_of);
+    std::set<pid_t> of_component;
+    for (const pid_t process : processes_with_environment(mark))
+      if (has_in_environment(process, "SLUICE_COMPONENT=" + component)) of_component.insert(process);
+    return with_descendants(std::move(of_component), parent_of);
   };
   return do_all_rest(find_members, waiting);
 }

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "sluice/runtime/run_processes.hpp"
+
 namespace sluice::runtime {
 
 std::filesystem::path processes_directory() {
@@ -76,6 +78,11 @@ std::vector<MappedRange> mapped_by(pid_t process) {
     found.push_back({begin, end, kind[3] == 's', line.substr(static_cast<std::size_t>(file))});
   }
   return found;
+}
+
+bool has_in_environment(pid_t process, const std::string& assignment) {
+  const std::string environment = '\0' + text_of_process_file(directory_of(process) / "environ");
+  return environment.find('\0' + assignment + '\0') != std::string::npos;
 }
 
 std::map<pid_t, pid_t> parents() {

@@ -42,6 +42,8 @@ struct MappedRange {
 };
 [[nodiscard]] std::vector<MappedRange> mapped_by(pid_t process);
 
+[[nodiscard]] bool has_in_environment(pid_t process, const std::string& assignment);
+
 /// The parent of each process that has not ended.
 [[nodiscard]] std::map<pid_t, pid_t> parents();
 
