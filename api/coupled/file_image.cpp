@@ -26,8 +26,8 @@ runtime::Session::Image image_of(runtime::Session& session, std::uint64_t step) 
   runtime::CloseRequest close{step, {}};
   try {
     auto image = session.image({step});
-    close.counters.gets = 1;
-    close.counters.get_bytes = image.bytes;
+    close.counters.opens = 1;
+    close.counters.opened_bytes = image.bytes;
     session.close_read(close);
     return image;
   } catch (const Error&) {

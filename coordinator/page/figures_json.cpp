@@ -11,6 +11,7 @@ void write_files(JsonWriter& json, const RunFigures::Files& files) {
   json.member("name", files.name)
       .member("put_bytes", files.put_bytes)
       .member("get_bytes", files.get_bytes)
+      .member("opened_bytes", files.opened_bytes)
       .member("open_for_writing_ms", files.put_ms)
       .member("open_for_reading_ms", files.get_ms);
 }
@@ -35,6 +36,7 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
         .member("run_ms", component.run_ms)
         .member("put_bytes", component.put_bytes)
         .member("get_bytes", component.get_bytes)
+        .member("opened_bytes", component.opened_bytes)
         .member("open_wait_ms", component.open_wait_ms)
         .member("memory_wait_ms", component.memory_wait_ms)
         .member("end", component.end)
@@ -49,6 +51,7 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
         .member("puts", rule.puts)
         .member("gets", rule.gets)
         .member("replayed_gets", rule.replayed_gets)
+        .member("opens", rule.opens)
         .end_object();
   }
   json.end_list().key("files").begin_list();

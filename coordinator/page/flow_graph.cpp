@@ -20,8 +20,9 @@ FlowGraph::Figures figures_of(const Timeline& timeline, std::size_t rule, const 
   for (const matcher::RuleUse& use : timeline.uses) {
     const matcher::AccessCounters& counters = use.counters;
     if (use.rule == rule && use.component == component)
-      return {of_puts ? counters.put_bytes : counters.get_bytes, of_puts ? counters.puts : counters.gets,
-              counters.open_wait_us / 1000};
+      return of_puts ? FlowGraph::Figures{counters.put_bytes, counters.puts, counters.open_wait_us / 1000}
+                     : FlowGraph::Figures{counters.get_bytes, counters.gets, counters.open_wait_us / 1000,
+                                          counters.opened_bytes, counters.opens};
   }
   return {};
 }
@@ -96,8 +97,13 @@ FlowGraph graph_of(const Timeline& timeline) {
 }
 
 std::string describe_figures(const FlowGraph::Figures& figures, const std::string& call) {
-  if (figures.calls == 0 && figures.bytes == 0) return "nothing";
-  std::string text = format_bytes(figures.bytes) + " in " + format_count(figures.calls, call);
+  if (figures.calls == 0 && figures.bytes == 0 && figures.opens == 0) return "nothing";
+  std::string text;
+  if (figures.calls > 0 || figures.bytes > 0)
+    text = format_bytes(figures.bytes) + " in " + format_count(figures.calls, call);
+  if (figures.opens > 0)
+    text += (text.empty() ? "" : ", ") + format_count(figures.opens, "open") + " of files of " +
+            format_bytes(figures.opened_bytes);
   constexpr std::uint64_t worth_telling_ms = 100;
   if (figures.wait_ms >= worth_telling_ms)
     text += ", waited " + format_duration(std::chrono::milliseconds(figures.wait_ms));

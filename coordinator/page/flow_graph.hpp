@@ -15,8 +15,9 @@ struct FlowGraph {
   /// What passed along an edge in a run.
   struct Figures {
     std::uint64_t bytes = 0;
-    std::uint64_t calls = 0;    ///< puts or gets
-    std::uint64_t wait_ms = 0;  ///< in create and open, over all processes
+    std::uint64_t calls = 0;                    ///< puts or gets
+    std::uint64_t wait_ms = 0;                  ///< in create and open, over all processes
+    std::uint64_t opened_bytes = 0, opens = 0;  ///< by the C library
   };
   struct Component {
     std::string name;

@@ -6,9 +6,9 @@ namespace sluice::coordinator {
 const char* page_style() noexcept {
   return R"page(
 :root { color-scheme: light dark; --ink: #15181e; --paper: #fdfdfb; --faint: #667; --rule: #d5d8de;
-  --k0: #2f6db5; --k1: #2f8f5b; --k2: #c8532f; --k3: #9c3fa0; --k4: #8a7a3c; --k5: #123f73; --k6: #0f5231; --life: #d3d9e2; }
+  --k0: #2f6db5; --k1: #2f8f5b; --k2: #c8532f; --k3: #9c3fa0; --k4: #8a7a3c; --k5: #123f73; --k6: #0f5231; --k7: #2f8f5b; --life: #d3d9e2; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e5e8ee; --paper: #15181e; --faint: #99a; --rule: #3a404c;
-  --k0: #6aa5ea; --k1: #62c48c; --k2: #f0825c; --k3: #d385d6; --k4: #cbb866; --k5: #c7e0ff; --k6: #c9f2db; --life: #343b48; } }
+  --k0: #6aa5ea; --k1: #62c48c; --k2: #f0825c; --k3: #d385d6; --k4: #cbb866; --k5: #c7e0ff; --k6: #c9f2db; --k7: #62c48c; --life: #343b48; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1100px;
   margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid var(--rule); }
@@ -34,7 +34,7 @@ const char* page_script() noexcept {
 const data = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("timeline"), detail = document.getElementById("detail");
 const kinds = ["has open for writing", "has open for reading", "waits in open or create of", "waits for memory for", "writes to disk",
-  "puts into", "gets from"];
+  "puts into", "gets from", "has opened by the C library"];
 const rowHeight = 18, axis = 20, mostRows = 1500;
 const rows = data.rows.slice(0, mostRows), byRow = rows.map(() => []);
 for (const period of data.periods) if (period[0] < rows.length) byRow[period[0]].push(period);
@@ -74,7 +74,7 @@ function draw() {
       if (right <= label || right <= last[kind]) continue;
       last[kind] = Math.ceil(right);
       pen.fillStyle = colours[kind];
-      const inset = kind > 4 ? 5 : 2;  // calls lie within the time that the file is open
+      const inset = kind === 5 || kind === 6 ? 5 : 2;  // calls lie within the time that the file is open
       pen.fillRect(left, row * rowHeight + inset, right - left, rowHeight - 2 * inset);
     }
   });

@@ -42,7 +42,7 @@ std::string rate_text(std::uint64_t bytes, std::uint64_t milliseconds) {
 }
 
 std::string get_rate_text(const RunFigures::Files& files) {
-  return files.has_gets ? rate_text(files.get_bytes, files.get_ms) : "–";
+  return files.get_bytes > 0 ? rate_text(files.get_bytes, files.getting_ms) : "–";
 }
 
 std::string component_table(const RunFigures& figures) {
@@ -50,11 +50,12 @@ std::string component_table(const RunFigures& figures) {
   for (const RunFigures::Component& component : figures.components)
     rows.push_back({component.name, component.ranks == 0 ? "serial" : std::to_string(component.ranks),
                     format_milliseconds(component.run_ms), format_bytes(component.put_bytes),
-                    format_bytes(component.get_bytes), format_milliseconds(component.open_wait_ms),
+                    format_bytes(component.get_bytes), format_bytes(component.opened_bytes),
+                    format_milliseconds(component.open_wait_ms),
                     format_milliseconds(component.memory_wait_ms),
                     component.end.empty() ? "–" : component.end});
   return html_table(
-      {"component", "ranks", "time", "put", "got or opened", "waited in open", "waited for memory", "end"},
+      {"component", "ranks", "time", "put", "got", "opened", "waited in open", "waited for memory", "end"},
       rows, true);
 }
 
@@ -63,10 +64,11 @@ std::string rule_table(const RunFigures& figures) {
   for (const RunFigures::Rule& rule : figures.rules)
     rows.push_back({rule.name, std::to_string(rule.files), std::to_string(rule.steps),
                     format_bytes(rule.put_bytes), rate_text(rule.put_bytes, rule.put_ms),
-                    format_bytes(rule.get_bytes), get_rate_text(rule), std::to_string(rule.matched_gets),
-                    std::to_string(rule.replayed_gets)});
-  return html_table({"files", "published", "steps", "put", "put rate", "got or opened", "get rate",
-                     "gets matched", "gets replayed"},
+                    format_bytes(rule.get_bytes), get_rate_text(rule), std::to_string(rule.matched_gets()),
+                    std::to_string(rule.replayed_gets), std::to_string(rule.opens),
+                    format_bytes(rule.opened_bytes)});
+  return html_table({"files", "published", "steps", "put", "put rate", "got", "get rate", "gets matched",
+                     "gets replayed", "opens", "opened"},
                     rows);
 }
 
@@ -75,9 +77,9 @@ std::string file_table(const RunFigures& figures) {
   for (const RunFigures::Files& file : figures.files)
     rows.push_back({file.name, format_bytes(file.put_bytes), format_milliseconds(file.put_ms),
                     rate_text(file.put_bytes, file.put_ms), format_bytes(file.get_bytes),
-                    format_milliseconds(file.get_ms), get_rate_text(file)});
+                    format_milliseconds(file.get_ms), get_rate_text(file), format_bytes(file.opened_bytes)});
   std::string text = html_table(
-      {"file", "put", "open for writing", "put rate", "got or opened", "open for reading", "get rate"}, rows);
+      {"file", "put", "open for writing", "put rate", "got", "open for reading", "get rate", "opened"}, rows);
   if (figures.more_files > 0)
     text += "<p>And " + format_count(figures.more_files, "smaller file") + ".</p>\n";
   return text;
@@ -209,6 +211,8 @@ std::string as_page(const Timeline& timeline, const RunFigures& figures) {
          "<p class=\"note\">Waits are averages over the processes of a component.</p>\n"
          "<h2>Files by rule</h2>\n" +
          rule_table(figures) +
+         "<p class=\"note\"><i>Opened</i> are the sizes of files that processes have opened by the C "
+         "library, once for each process: how much of them was read is not known.</p>\n"
          "<p class=\"note\">A rate is bytes divided by the time in which some process had a file open for "
          "it, so "
          "it contains the programs' own computing meanwhile.</p>\n<h2>Files</h2>\n" +

@@ -38,54 +38,48 @@ class CoveredTime {
 };
 
 struct OpenTimes {
-  CoveredTime writing, reading;
+  CoveredTime writing, reading, getting;
 };
+
+void add_time(const runtime::Activity& activity, OpenTimes& times) {
+  (activity.kind == Kind::write ? times.writing : times.reading).add(activity.begin_ms, activity.end_ms);
+  if (activity.kind == Kind::read) times.getting.add(activity.begin_ms, activity.end_ms);
+}
 
 void add_files(const Timeline& timeline, RunFigures& figures) {
   std::map<std::string, RunFigures::Files> by_name;
   std::map<std::string, OpenTimes> times;
   std::map<std::uint32_t, OpenTimes> rule_times;
   for (const runtime::Activity& activity : timeline.activities) {
-    if (activity.kind == Kind::get) by_name[activity.file].has_gets = true;
-    if (activity.kind != Kind::write && activity.kind != Kind::read) continue;
+    if (activity.kind != Kind::write && activity.kind != Kind::read && activity.kind != Kind::open) continue;
     const bool is_write = activity.kind == Kind::write;
     RunFigures::Files& file = by_name[activity.file];
     file.name = activity.file;
-    (is_write ? file.put_bytes : file.get_bytes) += activity.bytes;
-    for (OpenTimes* const of : {&times[activity.file], &rule_times[activity.rule]})
-      (is_write ? of->writing : of->reading).add(activity.begin_ms, activity.end_ms);
+    const bool is_get = activity.kind == Kind::read;
+    (is_write ? file.put_bytes : is_get ? file.get_bytes : file.opened_bytes) += activity.bytes;
+    for (OpenTimes* const of : {&times[activity.file], &rule_times[activity.rule]}) add_time(activity, *of);
   }
-  std::erase_if(by_name, [](const auto& entry) { return entry.second.name.empty(); });
   for (auto& [name, file] : by_name) {
     file.put_ms = times[name].writing.total_ms();
     file.get_ms = times[name].reading.total_ms();
+    file.getting_ms = times[name].getting.total_ms();
     figures.files.push_back(std::move(file));
   }
   for (std::size_t rule = 0; rule < figures.rules.size(); ++rule) {
     const OpenTimes& open = rule_times[static_cast<std::uint32_t>(rule)];
     figures.rules[rule].put_ms = open.writing.total_ms();
     figures.rules[rule].get_ms = open.reading.total_ms();
+    figures.rules[rule].getting_ms = open.getting.total_ms();
   }
-  std::ranges::stable_sort(figures.files, std::greater<>(),
-                           [](const RunFigures::Files& file) { return file.put_bytes + file.get_bytes; });
+  std::ranges::stable_sort(figures.files, std::greater<>(), [](const RunFigures::Files& file) {
+    return file.put_bytes + file.get_bytes + file.opened_bytes;
+  });
   if (figures.files.size() <= most_files) return;
   figures.more_files = figures.files.size() - most_files;
   figures.files.resize(most_files);
 }
 
-using Getters = std::set<std::pair<std::uint32_t, std::string>>;
-
-/// The rules, each with a component that gets parts of its files by PnetCDF.
-Getters getters_of(const Timeline& timeline) {
-  Getters getters;
-  for (const runtime::Activity& activity : timeline.activities)
-    if (activity.kind == Kind::get) getters.emplace(activity.rule, activity.component);
-  return getters;
-}
-
 void add_rules(const Timeline& timeline, RunFigures& figures) {
-  const Getters getters = getters_of(timeline);
-  const bool is_known = timeline.lost_activities == 0;  // a record that lacks periods does not tell
   for (std::size_t i = 0; i < timeline.rules.size(); ++i) {
     RunFigures::Rule rule;
     rule.name = timeline.rules[i].pattern;
@@ -98,9 +92,8 @@ void add_rules(const Timeline& timeline, RunFigures& figures) {
       rule.puts += use.counters.puts;
       rule.gets += use.counters.gets;
       rule.replayed_gets += use.counters.replayed_gets;
-      if (is_known && !getters.contains({use.rule, use.component})) continue;
-      rule.has_gets = true;
-      rule.matched_gets += use.counters.gets - std::min(use.counters.gets, use.counters.replayed_gets);
+      rule.opens += use.counters.opens;
+      rule.opened_bytes += use.counters.opened_bytes;
     }
     figures.rules.push_back(std::move(rule));
   }
@@ -117,6 +110,7 @@ void add_components(const Timeline& timeline, RunFigures& figures) {
       if (use.component != component.name) continue;
       row.put_bytes += use.counters.put_bytes;
       row.get_bytes += use.counters.get_bytes;
+      row.opened_bytes += use.counters.opened_bytes;
       wait_us += use.counters.open_wait_us;
     }
     row.open_wait_ms = wait_us / 1000 / processes;
@@ -186,10 +180,9 @@ void advise(const Timeline& timeline, RunFigures& figures) {
     if (rule.files == 0)
       figures.advice.push_back("no file of " + rule.name +
                                " was published: look at the paths that the programs use");
-    const std::uint64_t gets = rule.matched_gets + rule.replayed_gets;
-    if (gets < notable_gets || percent(rule.replayed_gets, gets) >= usual_replay_percent) continue;
+    if (rule.gets < notable_gets || percent(rule.replayed_gets, rule.gets) >= usual_replay_percent) continue;
     figures.advice.push_back(
-        std::to_string(percent(rule.matched_gets, gets)) + " % of the gets of " + rule.name +
+        std::to_string(percent(rule.matched_gets(), rule.gets)) + " % of the gets of " + rule.name +
         " were matched anew: what is read or written changes from step to step, or each file is the first of "
         "its shape");
   }

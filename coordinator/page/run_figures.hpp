@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,19 +15,20 @@ struct RunFigures {
     std::string name;
     std::uint64_t steps = 0;
     std::uint64_t put_bytes = 0, get_bytes = 0;
+    std::uint64_t opened_bytes = 0;        ///< the sizes of what was opened by the C library
     std::uint64_t put_ms = 0, get_ms = 0;  ///< while a process had it open for writing, or for reading
-    bool has_gets = false;  ///< by PnetCDF. The C library only opens files: their bytes are no rate
+    std::uint64_t getting_ms = 0;          ///< the latter without what the C library had open
   };
   struct Rule : Files {
     std::uint64_t files = 0;
-    std::uint64_t puts = 0, gets = 0, replayed_gets = 0;
-    std::uint64_t matched_gets = 0;  ///< without opens by the C library, which count as gets
+    std::uint64_t puts = 0, gets = 0, replayed_gets = 0, opens = 0;
+    [[nodiscard]] std::uint64_t matched_gets() const { return gets - std::min(gets, replayed_gets); }
   };
   struct Component {
     std::string name;
     int ranks = 0;
     std::uint64_t run_ms = 0;
-    std::uint64_t put_bytes = 0, get_bytes = 0;
+    std::uint64_t put_bytes = 0, get_bytes = 0, opened_bytes = 0;
     /// by a process on average: in create and open, and for memory
     std::uint64_t open_wait_ms = 0, memory_wait_ms = 0;
     std::string end = {};

@@ -42,13 +42,13 @@ std::string left_text(const ProgressRow& row) {
   return row.left ? format_duration(*row.left) + " left" : "";
 }
 
-/// "00:12  memory 1.20 MiB of 4.00 GiB, 2.00 KiB put, 1.00 KiB got or opened"
+/// "00:12  memory 1.20 MiB of 4.00 GiB, 2.00 KiB put, 1.00 KiB got, 3.00 KiB opened"
 std::string headline(const ProgressReport& report) {
   std::string text = clock_text(report.since_start) + "  memory " + format_bytes(report.used_bytes) + " of " +
                      format_bytes(report.limit_bytes);
   if (report.spilled_bytes > 0) text += " and " + format_bytes(report.spilled_bytes) + " on disk";
-  return text + ", " + format_bytes(report.put_bytes) + " put, " + format_bytes(report.get_bytes) +
-         " got or opened";
+  return text + ", " + format_bytes(report.put_bytes) + " put, " + format_bytes(report.get_bytes) + " got" +
+         (report.opened_bytes > 0 ? ", " + format_bytes(report.opened_bytes) + " opened" : "");
 }
 
 /// Names consist of ASCII characters.
@@ -108,7 +108,8 @@ std::string progress_as_json(const ProgressReport& report) {
       .member("limit_bytes", report.limit_bytes)
       .member("spilled_bytes", report.spilled_bytes)
       .member("put_bytes", report.put_bytes)
-      .member("get_bytes", report.get_bytes);
+      .member("get_bytes", report.get_bytes)
+      .member("opened_bytes", report.opened_bytes);
   json.key("components").begin_list();
   for (const ProgressRow& row : report.rows) {
     json.begin_object()

@@ -23,7 +23,7 @@ class ViewIndex {
     for (const runtime::GatheringStatus& gathering : view.gatherings)
       gatherings_.emplace(gathering.component, &gathering);
     for (const matcher::RuleUse& use : view.uses)
-      bytes_[use.component] += use.counters.put_bytes + use.counters.get_bytes;
+      bytes_[use.component] += use.counters.put_bytes + use.counters.get_bytes + use.counters.opened_bytes;
   }
   [[nodiscard]] const matcher::ComponentView* component(const std::string& name) const {
     return find(components_, name);
@@ -270,6 +270,7 @@ ProgressReport RunProgress::report(const runtime::RunView& view, const std::vect
   for (const matcher::RuleUse& use : view.uses) {
     report.put_bytes += use.counters.put_bytes;
     report.get_bytes += use.counters.get_bytes;
+    report.opened_bytes += use.counters.opened_bytes;
   }
   return report;
 }

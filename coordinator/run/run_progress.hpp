@@ -53,6 +53,7 @@ struct ProgressReport {
   std::vector<ProgressRow> rows;                                     ///< in the order of the workflow file
   std::uint64_t used_bytes = 0, limit_bytes = 0, spilled_bytes = 0;  ///< of all nodes
   std::uint64_t put_bytes = 0, get_bytes = 0;
+  std::uint64_t opened_bytes = 0;  ///< the sizes of files that were opened by the C library
 };
 
 /// Makes the progress report of views that follow one another.

@@ -49,6 +49,8 @@ Row file_row(const std::string& name, const FileFigures& figures) {
           std::to_string(counters.gets),
           std::to_string(counters.replayed_gets),
           format_duration(waited),
+          std::to_string(counters.opens),
+          format_bytes(counters.opened_bytes),
           figures.kept_bytes > 0 ? format_bytes(figures.kept_bytes) : "-"};
 }
 
@@ -79,9 +81,15 @@ bool are_of_one_family(const workflows::FileRule& a, const workflows::FileRule& 
   return !a.family.empty() && a.family == b.family && a.position.line == b.position.line;
 }
 
+/// Columns that would be empty. A row of a rule without files has its name alone.
+void leave_out(std::vector<Row>& rows, std::ptrdiff_t first, std::ptrdiff_t columns) {
+  for (Row& row : rows)
+    if (std::ssize(row) >= first + columns) row.erase(row.begin() + first, row.begin() + first + columns);
+}
+
 std::string file_table(const workflows::Workflow& workflow, const runtime::StatusReport& report) {
   const std::vector<Row> heads{
-      {"file", "steps", "put", "puts", "got or opened", "gets, opens", "replayed", "waited", "on disk"}};
+      {"file", "steps", "put", "puts", "got", "gets", "replayed", "waited", "opens", "opened", "on disk"}};
   std::vector<Row> rows = heads;
   std::vector<std::vector<const DatasetStatus*>> by_rule(workflow.files.size());
   for (const DatasetStatus& dataset : report.datasets)
@@ -93,21 +101,19 @@ std::string file_table(const workflows::Workflow& workflow, const runtime::Statu
       datasets.insert(datasets.end(), by_rule[rule].begin(), by_rule[rule].end());
     add_rule_rows(first.family.empty() ? first.pattern : first.family, std::move(datasets), rows);
   }
-  const bool are_on_disk = std::ranges::any_of(
-      report.datasets, [](const DatasetStatus& dataset) { return dataset.bytes_kept > 0; });
-  std::vector<bool> to_the_right(heads.front().size(), true);
+  if (std::ranges::none_of(report.datasets, [](const auto& dataset) { return dataset.bytes_kept > 0; }))
+    leave_out(rows, 10, 1);
+  if (std::ranges::none_of(report.datasets, [](const auto& dataset) { return dataset.counters.opens > 0; }))
+    leave_out(rows, 8, 2);
+  std::vector<bool> to_the_right(rows.front().size(), true);
   to_the_right.front() = false;
-  if (!are_on_disk) {
-    to_the_right.pop_back();
-    for (Row& row : rows) row.resize(std::min(row.size(), to_the_right.size()));
-  }
   return format_table(rows, to_the_right);
 }
 
 /// The same by rule, as the matchers have told last. A line for each rule: they tell no files then.
 std::string last_file_table(const LastFigures& last) {
   std::vector<Row> rows{
-      {"files", "published", "steps", "put", "puts", "got or opened", "gets, opens", "replayed"}};
+      {"files", "published", "steps", "put", "puts", "got", "gets", "replayed", "opens", "opened"}};
   for (std::size_t i = 0; i < last.rules.size(); ++i) {
     AccessCounters sum;
     for (const matcher::RuleUse& use : last.uses)
@@ -115,7 +121,8 @@ std::string last_file_table(const LastFigures& last) {
     const matcher::RuleTotals& totals = last.rules[i].totals;
     rows.push_back({last.rules[i].pattern, std::to_string(totals.files), std::to_string(totals.steps),
                     format_bytes(sum.put_bytes), std::to_string(sum.puts), format_bytes(sum.get_bytes),
-                    std::to_string(sum.gets), std::to_string(sum.replayed_gets)});
+                    std::to_string(sum.gets), std::to_string(sum.replayed_gets), std::to_string(sum.opens),
+                    format_bytes(sum.opened_bytes)});
   }
   std::vector<bool> to_the_right(rows.front().size(), true);
   to_the_right.front() = false;

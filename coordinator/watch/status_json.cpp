@@ -88,6 +88,8 @@ void write_rules(JsonWriter& json, const RunView& view) {
           .member("gets", use.counters.gets)
           .member("get_bytes", use.counters.get_bytes)
           .member("replayed_gets", use.counters.replayed_gets)
+          .member("opens", use.counters.opens)
+          .member("opened_bytes", use.counters.opened_bytes)
           .member("open_wait_us", use.counters.open_wait_us)
           .end_object();
     }
@@ -145,6 +147,7 @@ std::string status_as_json(const RunView& view, const std::string& name, std::in
       .member("time_ms", view.now_ms)
       .member("put_bytes", traffic.put_bytes)
       .member("get_bytes", traffic.get_bytes)
+      .member("opened_bytes", traffic.opened_bytes)
       .member("put_rate", traffic.put_rate)
       .member("get_rate", traffic.get_rate);
   write_nodes(json, view);

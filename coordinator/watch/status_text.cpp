@@ -49,7 +49,8 @@ std::string describe_memory(const RunView& view) {
 /// Bytes are counted when a process closes a file.
 std::string describe_traffic(const Traffic& traffic) {
   return "closed files: put " + format_bytes(traffic.put_bytes) + " (" + rate_text(traffic.put_rate) +
-         "), got or opened " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")\n";
+         "), got " + format_bytes(traffic.get_bytes) + " (" + rate_text(traffic.get_rate) + ")" +
+         (traffic.opened_bytes > 0 ? ", opened " + format_bytes(traffic.opened_bytes) : "") + "\n";
 }
 
 /// What the processes of a component do that use coupled files now.
@@ -163,7 +164,7 @@ std::string describe_waits(const RunView& view) {
 }
 
 std::string describe_rules(const RunView& view) {
-  Rows rows{{"files", "published", "steps", "put", "got or opened", "replayed"}};
+  Rows rows{{"files", "published", "steps", "put", "got", "replayed", "opened"}};
   for (std::size_t i = 0; i < view.rules.size(); ++i) {
     matcher::AccessCounters sum;
     for (const matcher::RuleUse& use : view.uses)
@@ -171,9 +172,10 @@ std::string describe_rules(const RunView& view) {
     const matcher::RuleTotals& totals = view.rules[i].totals;
     rows.push_back({view.rules[i].pattern, std::to_string(totals.files), std::to_string(totals.steps),
                     format_bytes(sum.put_bytes), format_bytes(sum.get_bytes),
-                    std::to_string(sum.replayed_gets) + " of " + std::to_string(sum.gets)});
+                    std::to_string(sum.replayed_gets) + " of " + std::to_string(sum.gets),
+                    format_bytes(sum.opened_bytes)});
   }
-  return view.rules.empty() ? "" : format_table(rows, {false, true, true, true, true, true});
+  return view.rules.empty() ? "" : format_table(rows, {false, true, true, true, true, true, true});
 }
 
 std::string describe_user(const FileUser& user) {
@@ -229,7 +231,8 @@ Traffic traffic_of(const RunView& view, const std::optional<RunView>& earlier) {
   const double seconds =
       static_cast<double>(std::max<std::uint64_t>(view.now_ms - std::min(view.now_ms, before_ms), 1)) /
       ms_in_a_second;
-  return {now.put_bytes, now.get_bytes, static_cast<double>(now.put_bytes - before.put_bytes) / seconds,
+  return {now.put_bytes, now.get_bytes, now.opened_bytes,
+          static_cast<double>(now.put_bytes - before.put_bytes) / seconds,
           static_cast<double>(now.get_bytes - before.get_bytes) / seconds};
 }
 

@@ -10,7 +10,7 @@ namespace sluice::coordinator {
 
 /// What the whole run has put and got so far, and at which rates.
 struct Traffic {
-  std::uint64_t put_bytes = 0, get_bytes = 0;
+  std::uint64_t put_bytes = 0, get_bytes = 0, opened_bytes = 0;
   double put_rate = 0, get_rate = 0;  ///< bytes a second
 };
 /// The rates are those since `earlier`, or since the beginning of the run.

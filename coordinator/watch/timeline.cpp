@@ -12,8 +12,8 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr std::array<std::string_view, 7> kind_words{"write", "read", "wait-open", "wait-memory",
-                                                     "drain", "put",  "get"};
+constexpr std::array<std::string_view, 8> kind_words{"write", "read", "wait-open", "wait-memory",
+                                                     "drain", "put",  "get",       "open"};
 
 /// One line of the file. Cells that are missing, or are no numbers, make the whole line wrong.
 class Line {
@@ -39,6 +39,7 @@ class Line {
   }
 
   [[nodiscard]] bool is_wrong() const noexcept { return is_wrong_; }
+  [[nodiscard]] bool is_at_end() const noexcept { return is_at_end_; }
 
  private:
   std::string_view rest_;
@@ -124,6 +125,10 @@ class Reader {
     for (std::uint64_t* const figure : {&counters.puts, &counters.put_bytes, &counters.gets,
                                         &counters.get_bytes, &counters.replayed_gets, &counters.open_wait_us})
       *figure = line.number();
+    if (!line.is_at_end()) {  // records of version 0.2 count these as gets
+      counters.opens = line.number();
+      counters.opened_bytes = line.number();
+    }
     const std::size_t blank = place.find(' ');
     if (line.is_wrong() || blank == std::string::npos) return;
     Line rule(std::string_view(place).substr(0, blank));

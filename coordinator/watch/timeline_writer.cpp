@@ -90,7 +90,7 @@ void TimelineWriter::add(const runtime::RunView& view, std::uint64_t time_ms) {
     const matcher::AccessCounters& counters = use.counters;
     line_if_new("use", time_ms, std::to_string(use.rule) + ' ' + use.component, counters.puts,
                 counters.put_bytes, counters.gets, counters.get_bytes, counters.replayed_gets,
-                counters.open_wait_us);
+                counters.open_wait_us, counters.opens, counters.opened_bytes);
   }
   add_activities(view, static_cast<std::int64_t>(time_ms) - static_cast<std::int64_t>(view.now_ms));
   flush();

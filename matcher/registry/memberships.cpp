@@ -71,8 +71,9 @@ void Memberships::record_use(const Group& group, const Group::MemberState& membe
                              const FileUse& use) {
   if (group.step == nullptr || member.ticket || !RunHistory::shows(process)) return;
   const std::uint64_t put_bytes = use.counters.put_bytes, get_bytes = use.counters.get_bytes;
-  parts_.history.add(group.writes() ? Activity::Kind::write : Activity::Kind::read, process, group.key.rule,
-                     group.step->name, member.opened_ms, put_bytes + get_bytes);
+  const Activity::Kind reading = use.counters.opens > 0 ? Activity::Kind::open : Activity::Kind::read;
+  parts_.history.add(group.writes() ? Activity::Kind::write : reading, process, group.key.rule,
+                     group.step->name, member.opened_ms, put_bytes + get_bytes + use.counters.opened_bytes);
   parts_.history.add_calls({Activity::Kind::put, group.key.rule, group.step->name, put_bytes}, process,
                            use.times.puts);
   parts_.history.add_calls({Activity::Kind::get, group.key.rule, group.step->name, get_bytes}, process,

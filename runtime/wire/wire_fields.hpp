@@ -34,7 +34,8 @@ SLUICE_FIELDS(Opened, m.step, m.control, m.version, m.record_count, m.header, m.
 SLUICE_FIELDS(DiskFreed, m.given_back)
 SLUICE_FIELDS(PublishedFile, m.key, m.name, m.path, m.step, m.bytes, m.age_ms, m.publication)
 SLUICE_FIELDS(Listing, m.files, m.gone, m.last)
-SLUICE_FIELDS(AccessCounters, m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets)
+SLUICE_FIELDS(AccessCounters, m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets,
+              m.opens, m.opened_bytes)
 SLUICE_FIELDS(GatheringStatus, m.component, m.call, m.present, m.size, m.absent, m.are_all_processes,
               m.are_its_ranks, m.since_ms)
 SLUICE_FIELDS(WaitStatus, m.component, m.processes, m.waits_for, m.since_ms, m.ranks, m.is_doubtful)

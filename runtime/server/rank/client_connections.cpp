@@ -317,12 +317,6 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
 namespace {
 
 /// Only the time is new of a further open.
-matcher::AccessCounters uncounted(const matcher::AccessCounters& counters) {
-  matcher::AccessCounters time;
-  time.open_wait_us = counters.open_wait_us;
-  return time;
-}
-
 }  // namespace
 
 /// Whatever the answer was: the process needs no more than the image, unless it wants to keep the step. One
@@ -331,13 +325,11 @@ void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
   const auto ended = client.image_reads.extract(tag);
   if (ended.empty() || ended.mapped().step == 0) return;
   Client::ImageRead& read = ended.mapped();
-  if (read.is_counted && !client.process->counts_anew(read.step)) read.counters = uncounted(read.counters);
+  if (read.is_counted && !client.process->counts_anew(read.step)) read.counters.opened_bytes = 0;
   const bool is_kept = read.is_kept && read.has_image && client.socket->trouble().empty();
   if (is_kept && client.process->kept_steps.emplace(read.step, read.counters).second) return;
   client.process->note_close(read.step);
-  CloseRequest close{read.step, {}};
-  if (read.is_counted) close.counters = read.counters;
-  client.ended_reads.push_back(close);
+  client.ended_reads.push_back({read.step, read.is_counted ? read.counters : matcher::AccessCounters{}});
   // Later: the registry may be in the middle of something.
   boost::asio::post(base_.loop, [this, id = client.id] {
     if (Client* const reader = find(id)) tell_ended_reads(*reader);
@@ -355,8 +347,8 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     if (read->second.is_own) return send_own(client, tag, file);
     made.step = read->second.step;
     made.grows = read->second.grows;
-    if (made.step != 0) read->second.counters.gets = 1;  // of an image, or of a file on disk
-    if (file != nullptr) read->second.counters.get_bytes = made.bytes;
+    if (made.step != 0) read->second.counters.opens = 1;  // of an image, or of a file on disk
+    if (file != nullptr) read->second.counters.opened_bytes = made.bytes;
     read->second.has_image = file != nullptr && made.step != 0;
   }
   std::vector<SharedFile> files;

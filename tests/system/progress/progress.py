@@ -117,7 +117,7 @@ def table():
     terminal = Terminal(environment={"NO_COLOR": ""})
     terminal.await_screen(r"^  analysis +1 step .*waits \d+ s for 'a_long.*…$")
     shown = terminal.screen.rows
-    expect(re.match(r"\d\d:\d\d  memory .* of .* put, .* got or opened$", shown[-3]) and re.match(r"  model +1 step +.*computes$", shown[-2]), f"the table: {shown[-3:]}")
+    expect(re.match(r"\d\d:\d\d  memory .* of .* put, .* got$", shown[-3]) and re.match(r"  model +1 step +.*computes$", shown[-2]), f"the table: {shown[-3:]}")
     expect(len(shown[-1]) == COLUMNS - 1, f"the line is not cut to the terminal: {shown[-1]}")
     expect(shown.count("[model] hello") == 1 and sum(line.startswith("  analysis") for line in shown) == 1, "the table is not replaced")
     first = re.search(r"waits (\d+) s", shown[-1])[1]

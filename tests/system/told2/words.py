@@ -125,10 +125,16 @@ def opened_files_count_once():
     with open("look.py", "w") as file:
         file.write("for _ in range(5):\n    with open('a.dat', 'rb', buffering=0) as file: assert file.read(10) == b'0' * 10\n")
     write_flow("printf %0100000d 0 > a.dat", "/usr/bin/python3 look.py; cat a.dat > b; /usr/bin/python3 look.py")
-    call("run", "--log-dir", "log", "flow.yaml")
+    told = call("run", "--log-dir", "log", "flow.yaml").splitlines()
+    heads, row = (next(line.split() for line in told if line.startswith(begin)) for begin in ("file  ", "a.dat  "))
+    expect(heads[-2:] == ["opens", "opened"] and row[-3:] == ["11", "293", "KiB"], f"the summary: {heads} {row}")
     figures = json.loads(finish(harness.start(sluice, "report", "log", "--json"), 0).out)
     rule = figures["rules"][0]
-    expect(rule["get_bytes"] == 300000 and rule["gets"] == 3, f"three processes have opened {rule['get_bytes']} bytes by {rule['gets']} opens")
+    expect(rule["opened_bytes"] == 300000 and rule["opens"] == 11, f"three processes have opened {rule['opened_bytes']} bytes by {rule['opens']} opens")
+    expect(rule["get_bytes"] == rule["gets"] == 0, f"nothing was got: {rule}")
+    file = next(row for row in figures["files"] if row["name"].endswith("a.dat"))
+    expect(file["opened_bytes"] == 300000 and file["get_bytes"] == 0, f"the file: {file}")
+    expect("11 opens of files of 293 KiB" in call("graph", "log"), "the graph")
 
 
 clear_directory()

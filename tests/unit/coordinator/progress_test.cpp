@@ -50,7 +50,7 @@ TEST_CASE("the progress has a line for each component: steps, rate, waits") {
   const ProgressReport report = progress.report(coupling.view, coupling.stages, seconds(10));
   const std::vector<std::string> table = progress_table(report);
   REQUIRE(table.size() == 4);
-  CHECK(table[0] == "00:10  memory 2.00 KiB of 4.00 KiB, 40.0 KiB put, 0 B got or opened");
+  CHECK(table[0] == "00:10  memory 2.00 KiB of 4.00 KiB, 40.0 KiB put, 0 B got");
   CHECK(table[1] == "  model     40 steps       4.0/s  computes");
   CHECK(table[2] == "  analysis  20 steps       2.0/s  waits 2 s for 'wave_0041.nc' from model");
   CHECK(table[3] == "  picture     5 jobs  2.0 s each  2 running, 3 files to go, 1 failed");

@@ -108,7 +108,7 @@ TEST_CASE("few files have a line each, in order") {
   const std::string text = summarize(flow(), result);
   CHECK(text.find("wave_1.nc") < text.find("wave_2.nc"));
   CHECK(contains(text, "2 (+1 discarded)"));
-  CHECK(contains(text, "2.00 KiB     3       4.00 KiB            6         5   1.5 s"));
+  CHECK(contains(text, "2.00 KiB     3  4.00 KiB     6         5   1.5 s"));
   CHECK(contains(text, "other.nc  (no such file was opened)"));
   CHECK(contains(text, "memory: at most 4.00 KiB staged of 1.00 GiB\n"));
   result.report->bytes_spilled_ever = 5 << 20;
@@ -154,5 +154,5 @@ TEST_CASE("without final figures the summary has those that were told last") {
                             2500};
   const std::string text = summarize(flow(), result);
   CHECK(contains(text, "the matchers gave no final figures; 2.5 s after the start they were:"));
-  CHECK(contains(text, "wave_*.nc          7      9  2.00 KiB    20       1.00 KiB           10         6"));
+  CHECK(contains(text, "wave_*.nc          7      9  2.00 KiB    20  1.00 KiB    10         6"));
 }

@@ -143,11 +143,12 @@ TEST_CASE("opens by the C library are neither rates nor gets that were matched")
   timeline.rules = {{"*.nc", "model", "memory", {"script", "analysis"}, {}}};
   timeline.rules[0].totals.files = 1;
   matcher::RuleUse script{0, "script", {}};
-  script.counters.gets = 500;
-  script.counters.get_bytes = 1 << 30;
+  script.counters.opens = 500;
+  script.counters.opened_bytes = 1 << 30;
   timeline.uses = {script};
   runtime::Activity open;
-  open.kind = runtime::Activity::Kind::read;
+  open.kind = runtime::Activity::Kind::open;
+  open.bytes = 1 << 30;
   open.component = "script";
   open.file = "a.nc";
   open.end_ms = 1;
@@ -155,17 +156,25 @@ TEST_CASE("opens by the C library are neither rates nor gets that were matched")
   timeline.verdict = "finished";
   RunFigures figures = figures_of(timeline);
   CHECK(figures.advice.empty());
-  CHECK(figures.rules.at(0).matched_gets == 0);
-  CHECK_FALSE(figures.rules.at(0).has_gets);
+  CHECK(figures.rules.at(0).matched_gets() == 0);
+  CHECK(figures.files.at(0).opened_bytes == 1 << 30);
+  CHECK(figures.files.at(0).get_bytes == 0);
   CHECK_FALSE(contains(as_page(timeline, figures), "/s<"));
 
-  timeline.uses.push_back({0, "analysis", script.counters});
+  matcher::RuleUse analysis{0, "analysis", {}};
+  analysis.counters.gets = 500;
+  analysis.counters.get_bytes = 4000;
+  timeline.uses.push_back(analysis);
   runtime::Activity get = open;
-  get.kind = runtime::Activity::Kind::get;
+  get.kind = runtime::Activity::Kind::read;
+  get.bytes = 4000;
   get.component = "analysis";
   timeline.activities.push_back(get);
   figures = figures_of(timeline);
-  CHECK(figures.rules.at(0).matched_gets == 500);
+  CHECK(figures.rules.at(0).matched_gets() == 500);
+  CHECK(figures.rules.at(0).get_bytes == 4000);
+  CHECK(contains(as_text(graph_of(timeline)), "500 opens of files of 1.00 GiB"));
+  CHECK(contains(as_page(timeline, figures), "3.91 KiB"));
   REQUIRE(figures.advice.size() == 1);
   CHECK(contains(figures.advice[0], "100 % of the gets of *.nc were matched anew"));
 }

@@ -22,6 +22,7 @@ struct Activity {
     drain,        ///< the matchers wrote the file to disk
     put,          ///< from the begin of its first put into a step to the end of its last one
     get,          ///< the same for gets
+    open,         ///< had the file open for reading by the C library; its bytes are the file's size
   };
   Kind kind = Kind::write;
   std::string component = {};   ///< drain: empty

@@ -10,10 +10,13 @@ struct AccessCounters {
   std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
   std::uint64_t open_wait_us = 0;   ///< time spent waiting in open/create
   std::uint64_t replayed_gets = 0;  ///< the gets that needed no matching
+  /// By the C library. A file counts with its size, once for each process: nobody knows what is read of it.
+  std::uint64_t opens = 0, opened_bytes = 0;
 
   AccessCounters& operator+=(const AccessCounters& other) noexcept {
     puts += other.puts, put_bytes += other.put_bytes, gets += other.gets, get_bytes += other.get_bytes;
     replayed_gets += other.replayed_gets, open_wait_us += other.open_wait_us;
+    opens += other.opens, opened_bytes += other.opened_bytes;
     return *this;
   }
 };
