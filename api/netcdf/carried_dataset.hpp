@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "described_dataset.hpp"
 #include "dispatch_table.hpp"
 #include "program_library.hpp"
+#include "read_block.hpp"
 
 namespace sluice::api::netcdf {
 
@@ -22,7 +24,6 @@ namespace sluice::api::netcdf {
 /// checks, so rules and errors of definitions are netCDF's own.
 struct CarriedDataset {
   ProgramLibrary library;
-  std::string path;  ///< as the program wrote it
   std::string file;  ///< what the path leads to
   int mode = 0;      ///< the program's flags, and those of the format
   bool is_created = false;
@@ -35,6 +36,8 @@ struct CarriedDataset {
   bool has_placed_variables = false;                 ///< it has left define mode with variables
   std::vector<std::byte> header = {};                ///< a reader's shadow is opened from these bytes
   std::unique_ptr<DescribedDataset> described = {};  ///< of a netCDF-4 dataset
+  /// By the coupled dataset's variable and the type in memory. Nothing: values may still change.
+  std::optional<std::map<std::array<int, 2>, ReadBlock>> read_blocks = {};
   /// Of a parallel one, by the shadow's group and id: whether puts are collective. Others: independent.
   std::map<std::array<int, 2>, bool> collective = {};
 

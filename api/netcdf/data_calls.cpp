@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "carried_calls.hpp"
@@ -217,7 +218,7 @@ int refuse_put_of_group(const CarriedGroup& group) {
   if (!was_told.test_and_set())
     (void)guard([&] {
       complain("ranks cannot put values of strings, user types and several growing dimensions into " +
-               group->path + " together: give its rule 'netcdf: bytes'");
+               group->file + " together: give its rule 'netcdf: bytes'");
       return 0;
     });
   return hdf_error;
@@ -296,6 +297,45 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   });
 }
 
+/// A small get is made of a block that was read ahead. False: it is to be made as it is, because it is one of
+/// few, or lies across the end of a block, or because the type in memory cannot hold a value of the block.
+bool get_of_block(const CarriedGroup& group, const DataCall& call, int varid, void* values) {
+  if (call.stride != nullptr || call.imap != nullptr || call.start == nullptr || call.count == nullptr)
+    return false;
+  const auto dimensions = static_cast<std::size_t>(call.dimensions);
+  const std::span start(call.start, dimensions), count(call.count, dimensions);
+  DataCall of_block = call;
+  of_block.memory = type_in_memory(call);
+  const std::size_t element_bytes = formats::size_of(static_cast<formats::Type>(of_block.memory));
+  std::size_t bytes = element_bytes;
+  for (const std::size_t n : count) bytes *= n;
+  constexpr std::size_t most_blocks = 64;
+  if (group->read_blocks->size() > most_blocks) group->read_blocks->clear();
+  ReadBlock& block = (*group->read_blocks)[{varid, of_block.memory}];
+  if (dimensions == 0 || !block.count_get(bytes)) return false;
+  if (!block.contains(start, count)) {
+    std::vector<int> dimids(dimensions);
+    std::vector<std::size_t> shape(dimensions);
+    (void)group.inquire("nc_inq_vardimid", call.varid, Values<int, int>{dimids.data(), &call.dimensions});
+    for (std::size_t i = 0; i < dimensions; ++i)
+      if (length_of(group, dimids[i], &shape[i]) != 0 || shape[i] == 0) return false;
+    block.place(element_bytes, start, shape);
+    of_block.start = block.start().data();
+    of_block.count = block.count().data();
+    if (move_in_coupled(group, Verb::get, of_block, varid, block.values().data()) != 0)
+      return block.give_up(), false;
+    if (!block.contains(start, count)) return false;
+  }
+  block.copy(start, count, values);
+  return true;
+}
+
+/// The same as move_in_coupled(), but for small gets of values that do not change any more.
+int move_or_copy(const CarriedGroup& group, Verb verb, const DataCall& call, int varid, void* values) {
+  if (verb == Verb::get && group->read_blocks && get_of_block(group, call, varid, values)) return 0;
+  return move_in_coupled(group, verb, call, varid, values);
+}
+
 int move_described(const CarriedGroup& group, Verb verb, DataCall call, void* values) {
   if (const int status = find_variable(group, call); status != 0) return status;
   const bool is_atomic = call.external < type::string && type_in_memory(call) < type::string;
@@ -309,14 +349,14 @@ int move_described(const CarriedGroup& group, Verb verb, DataCall call, void* va
     if (agrees_on_records(group, verb, call)) (void)put_nothing(group);
     return *status;
   }
-  return move_in_coupled(group, verb, call, coupled, values);
+  return move_or_copy(group, verb, call, coupled, values);
 }
 
 int move(int ncid, Verb verb, DataCall call, void* values) {
   const CarriedGroup group = carried(ncid);
   if (group->described) return move_described(group, verb, call, values);
   if (const auto status = find_status(group, verb, call)) return *status;
-  const int moved = move_in_coupled(group, verb, call, call.varid, values);
+  const int moved = move_or_copy(group, verb, call, call.varid, values);
   return moved != 0 || verb == Verb::get ? moved : raise_records(group, call);
 }
 

@@ -268,6 +268,8 @@ void describe_opened(CarriedDataset& dataset) {
   if (use->header.version == formats::Version::cdf2) dataset.mode |= mode::offset64;
   if (use->header.version == formats::Version::cdf5) dataset.mode |= mode::data64;
   dataset.has_placed_variables = use->header.variable_count() > 0;
+  if (!dataset.is_writable && !dataset.is_parallel && !use->driver->published_record_count())
+    dataset.read_blocks.emplace();
 }
 
 /// netCDF looks at the first bytes of each file that it opens, also where the format is known.
@@ -328,7 +330,7 @@ int find_by_path(const sluice_netcdf_call& call) {
   const int status = open_coupled(call, mode, &coupled);
   // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer.
   if (status != 0) return creates ? status : sluice_netcdf_is_ordinary;
-  auto dataset = std::make_shared<CarriedDataset>(CarriedDataset{library, call.path, match->file});
+  auto dataset = std::make_shared<CarriedDataset>(CarriedDataset{library, match->file});
   dataset->mode = mode;
   dataset->is_created = dataset->in_define_mode = creates;
   dataset->is_writable = creates || (mode & mode::write) != 0;
@@ -353,8 +355,9 @@ int tell_shadow(const sluice_netcdf_call& call) {
 int tell_path(const sluice_netcdf_call& call) {
   const CarriedDataset* const dataset = find_carried(*call.ncid);
   if (dataset == nullptr) return sluice_netcdf_is_ordinary;
-  if (call.length != nullptr) *call.length = dataset->path.size();
-  if (call.text != nullptr) std::strcpy(call.text, dataset->path.c_str());
+  const DatasetUse coupled(dataset->coupled);
+  if (call.length != nullptr) *call.length = coupled->path.size();
+  if (call.text != nullptr) std::strcpy(call.text, coupled->path.c_str());
   return 0;
 }
 
