@@ -298,7 +298,9 @@ class RankWorld final : private RegistryOutlet {
       last_steps_.forget(erased->step);
     const auto* const drain = std::get_if<DrainStep>(&body);
     if (drain != nullptr && std::holds_alternative<DrainOrder>(drain->what)) drainers_.insert(matcher);
-    if (auto* const answer = std::get_if<Answer>(&body)) take(matcher, *answer);
+    auto* const answer = std::get_if<Answer>(&body);
+    if (answer != nullptr && answer->connection != 0)
+      take(matcher, *answer);  // 0: memory for the matcher itself
   }
   void take(std::uint32_t matcher, const Answer& answer) {
     SimulatedProcess& process = of_connection(answer.connection);

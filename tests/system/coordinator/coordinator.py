@@ -156,7 +156,7 @@ def bad_yaml():
 
 def command_line():
     for arguments, text in [([], "sluice run FLOW"), (["rum"], "did you mean 'run'"), (["run"], "no workflow file"), (["run", "none.yaml"], "none.yaml"), (["run", "."], "directory"),
-                            (["run", "--fast", "flow.yaml"], "--fast"), (["run", "a", "b"], "too many"), (["run", "--notice-after", "0", "a"], "--notice-after"),
+                            (["run", "--fast", "flow.yaml"], "--fast"), (["run", "a", "b"], "more words"), (["run", "--notice-after", "0", "a"], "--notice-after"),
                             (["verify"], "no workflow file"), (["check"], "no workflow file"), (["exec"], "no program"), (["exec", "--", "no-such-program"], "no-such-program")]:
         result = finish(start(*arguments))
         expect(result.status == 2 and text in result.err, f"{arguments}: status {result.status}, expected 2 and: {text}")

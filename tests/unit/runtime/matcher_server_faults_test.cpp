@@ -179,7 +179,7 @@ TEST_SUITE("matcher: killed clients") {
     CHECK_FALSE(last.receive());
     const StatusReport report = matcher.shut_down();
     REQUIRE(report.datasets.size() == 1);
-    CHECK(report.datasets[0].counters.gets == 2);
+    CHECK(report.datasets[0].counters.opens == 2);
   }
 
   TEST_CASE("a reader killed while it waits, or with a file open, does not hinder the writer") {
