@@ -90,12 +90,13 @@ void NeighbourSegments::on_answers(matcher::MatcherPlace neighbour) {
   connection.read_on();
 }
 
-/// A segment that has been destroyed meanwhile comes without bytes; its user then gets an error.
+/// A segment that has been destroyed meanwhile comes without bytes and file; its user then gets an error. An
+/// image may be a file without bytes.
 void NeighbourSegments::take(const ReceivedMessage& message, FileDescriptor file) {
   if (message.type != MessageType::segment)
     throw Error(NC_EIO, "another matcher sent another message than a segment");
   const auto grant = decode<SegmentGrant>(message.fields);
-  if (grant.bytes != 0)
+  if (grant.bytes != 0 || grant.is_new)
     environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file},
                               std::move(file), grant.has_cheap_faults);
   asked_.erase(grant.segment);

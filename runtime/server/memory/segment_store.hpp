@@ -94,6 +94,11 @@ class SegmentStore final : public matcher::SegmentMemory {
   /// The segment could not be made: its descriptor is refused with NC_ENO_SPACE, and its contents are empty.
   void note_failure(matcher::SegmentId segment);
   [[nodiscard]] bool contains(matcher::SegmentId segment) const { return entries_.contains(segment); }
+  /// Not where it could not be made. An image may be a file without bytes.
+  [[nodiscard]] bool has_file(matcher::SegmentId segment) const {
+    const auto found = entries_.find(segment);
+    return found != entries_.end() && found->second.file != nullptr;
+  }
   /// Whether the order to make the segment is still to come; numbers ascend.
   [[nodiscard]] bool is_expected(matcher::SegmentId segment) const noexcept {
     return !matcher::is_spilled(segment) &&

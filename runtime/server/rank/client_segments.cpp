@@ -80,7 +80,7 @@ void ClientSegments::lend(Client& neighbour, matcher::SegmentId segment) {
     waiting_neighbours_[segment].push_back(neighbour.id);
     return;
   }
-  if (!base_.store.contains(segment) || base_.store.extent(segment).bytes == 0)
+  if (!base_.store.has_file(segment))
     return clients_.send(neighbour, MessageType::segment, 0, encode(SegmentGrant{segment, 0, false}));
   base_.neighbours.open({segment}, [this, id = neighbour.id, segment](auto, bool) {
     if (Client* const receiver = clients_.find(id)) lend_now(*receiver, segment);

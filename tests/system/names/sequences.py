@@ -39,6 +39,8 @@ CASES = {
     "a file that another process has open is renamed to a name that is there": ("", [
         (0, "store", "b.dat", "old"), (1, "show", "b.dat"), (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "new"), (1, "rename", "a.dat", "b.dat"), (0, "close", 0), (1, "show", "b.dat"),
         (0, "show", "b.dat"), (1, "store", "a.dat", "again"), (0, "show", "a.dat"), (0, "show", "b.dat")]),
+    "an empty file is renamed by another process": ("", [
+        (0, "store", "a.dat", ""), (1, "rename", "a.dat", "b.dat"), (0, "show", "b.dat"), (0, "facts", "b.dat"), (1, "show", "b.dat")]),
     "a name that is not there is not renamed": ("", [
         (0, "store", "b.dat", "b"), (1, "rename", "a.dat", "b.dat"), (0, "show", "b.dat"), (1, "show", "b.dat"), (1, "open_to", 0, "c.dat", "w"), (0, "rename", "a.dat", "c.dat"), (1, "write", 0, "c"),
         (1, "close", 0), (0, "show", "c.dat"), (1, "show", "c.dat")]),
