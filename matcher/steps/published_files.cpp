@@ -89,7 +89,8 @@ Listing PublishedFiles::list_directory(const ListRequest& request) {
     const bool is_here = is_hidden || add(*key, dataset, listing) == Presence::here;
     if (is_here) listing.last = *key;
     // The disk shows it, or has lost it.
-    if (is_here && !request.component.empty() && listing.files.back().step == 0) listing.files.pop_back();
+    if (is_here && !is_hidden && !request.component.empty() && listing.files.back().step == 0)
+      listing.files.pop_back();
     key = is_here ? std::next(key) : keys.erase(key);
   }
   if (key == keys.end()) listing.last.reset();
