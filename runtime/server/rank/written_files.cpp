@@ -211,8 +211,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
   const bool goes_on = (request.flags & O_TRUNC) == 0;
-  const bool is_new = !goes_on || request.is_renamed;
-  if (is_new) place.closes = 0;
+  if (!goes_on) place.closes = 0;
   const bool has_base = goes_on && (!request.is_in_place || open.is_put_in_place);
   const SharedFile own = has_base && !open.has_looked ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
@@ -224,7 +223,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   const LocalProcess& writer = *client->process;
   file.writer = {writer.id, writer.component, writer.token, writer.process_id};
   file.bytes.is_in_place = request.is_in_place;
-  file.goes_on = !is_new;
+  file.goes_on = goes_on;  // also what is renamed to its place: NCO adds to a copy of the file
   file.is_in_files = request.is_in_files;
   file.is_elsewhere = own == nullptr && base != nullptr;
   file.closes_wanted = request.closes;

@@ -137,7 +137,7 @@ def mpi_io():
         expect_same(f"copy{step}", f"direct/raw{step}.nc")
     expect(text("lines") == "".join(f"{rank} {step}\n" for rank in range(3) for step in range(3)), "the text: " + text("lines"))
     # One file is one step, whatever the number of matchers.
-    expect(re.search(r"^raw1\.nc +1 +234 KiB +\d+ +0 B +[1-9] ", result.all, re.MULTILINE), "the table of files: " + result.all)
+    expect(re.search(r"^raw1\.nc +1 +234 KiB +\d+ +0 B +0 +0 +[\d.]+ s +[1-9] ", result.all, re.MULTILINE), "the table of files: " + result.all)
 
 
 PARALLEL_HDF5 = """
