@@ -96,7 +96,7 @@ void NeighbourSegments::take(const ReceivedMessage& message, FileDescriptor file
   if (message.type != MessageType::segment)
     throw Error(NC_EIO, "another matcher sent another message than a segment");
   const auto grant = decode<SegmentGrant>(message.fields);
-  if (grant.bytes != 0 || grant.is_new)
+  if (grant.bytes != 0 || grant.has_descriptor)
     environment_.store->adopt(grant.segment, {grant.bytes, grant.offset_bytes, grant.is_of_log, grant.file},
                               std::move(file), grant.has_cheap_faults);
   asked_.erase(grant.segment);
