@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -73,6 +74,11 @@ bool may_be_read_only(const char* path) noexcept {
 }
 
 }  // namespace
+
+void await_cancel_signal() {
+  const timespec none{};
+  (void)::nanosleep(&none, nullptr);  // a cancellation point
+}
 
 void restore_cancel_type(int type) {
   (void)::pthread_setcanceltype(type, nullptr);

@@ -87,6 +87,10 @@ class Inside {
 /// May end the thread at once, where it is cancelled at any instruction: then no frame above has anything to
 /// clean up, or a promise not to throw.
 void restore_cancel_type(int type);
+/// The same for a cancellation at any instruction whose signal is on its way: it ends the thread here. Later,
+/// where the signal is held, the C library would wait for it for ever, in the next call that is a
+/// cancellation point.
+void await_cancel_signal();
 
 template <class Call>
 __attribute__((noinline)) auto call_apart(const Call& call, bool is_of_any_instruction) {
@@ -99,6 +103,7 @@ template <class Call>
 auto cancelled_at_points(const Call& call) {
   int type = PTHREAD_CANCEL_DEFERRED;
   (void)::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  if (type != PTHREAD_CANCEL_DEFERRED) await_cancel_signal();
   const auto outcome = call_apart(call, type != PTHREAD_CANCEL_DEFERRED);
   if (type != PTHREAD_CANCEL_DEFERRED) restore_cancel_type(type);
   return outcome;
