@@ -62,20 +62,22 @@ class CouplingWarnings {
   [[nodiscard]] bool was_ended_early() const {
     return outcome_.interrupted_by != 0 || !outcome_.stopped_for.empty() || !outcome_.stopped_by.empty();
   }
+  /// What became of a component that has ended by itself in this run; null: it has not.
+  [[nodiscard]] const ComponentOutcome* ended_by_itself(const std::string& name) const {
+    const auto found = std::ranges::find(outcome_.components, name, &ComponentOutcome::name);
+    const bool has_ended = found != outcome_.components.end() && found->end && !found->had_ended;
+    return has_ended && !contains(outcome_.stopped, name) ? &*found : nullptr;
+  }
   /// Whether nothing can be said of what the component has not done: it failed, and has reported the cause
   /// itself; it had ended before this run; or the run ended before it could do anything.
   [[nodiscard]] bool is_excused(const std::string& name) const {
-    const auto found = std::ranges::find_if(
-        outcome_.components, [&](const ComponentOutcome& component) { return component.name == name; });
-    if (found == outcome_.components.end() || !found->end || found->had_ended) return true;
-    return found->end->failed() || contains(outcome_.stopped, name);
+    const ComponentOutcome* const component = ended_by_itself(name);
+    return component == nullptr || component->end->failed();
   }
   /// Whether it failed by itself in a run that has published files for it: what it did not find may be these.
   [[nodiscard]] bool has_missed_files(const std::string& name) const {
-    const auto found = std::ranges::find(outcome_.components, name, &ComponentOutcome::name);
-    if (found == outcome_.components.end() || !found->end || found->had_ended || found->end->by_signal ||
-        contains(outcome_.stopped, name))
-      return false;
+    const ComponentOutcome* const component = ended_by_itself(name);
+    if (component == nullptr || component->end->by_signal) return false;
     for (std::uint32_t rule = 0; rule < workflow_.files.size(); ++rule)
       if (contains(workflow_.files[rule].readers, name) && steps_of(rule) > 0) return true;
     return false;

@@ -157,13 +157,17 @@ with open('a.dat', 'w+b' if is_first else 'r+b', 0) as file:
 """
 
 
-def a_run_that_is_resumed_goes_on_from_the_last_sync():
-    """`sluice run --resume` puts what was saved where the file was, and says so; the program goes on in it."""
+def kill_after_syncs():
     write_flow(DYING, "open('got', 'w').write(open('a.dat').read())")
     run = start()
     wait_for(lambda: os.path.exists("synced"), "the syncs")
     kill_all(run)
     harness.allow("again")
+
+
+def a_run_that_is_resumed_goes_on_from_the_last_sync():
+    """`sluice run --resume` puts what was saved where the file was, and says so; the program goes on in it."""
+    kill_after_syncs()
     told = finish(start("--resume"), 0).all
     expect("there as at the last fsync: 'a.dat'" in told, "it is not told")
     expect(text("got") == text("a.dat") == "one two four", f"read: {text('got')}")
@@ -172,11 +176,7 @@ def a_run_that_is_resumed_goes_on_from_the_last_sync():
 
 def a_run_that_is_resumed_leaves_a_file_that_is_there():
     """Where there is a file at the path, `sluice run --resume` leaves it and what was saved, and says what to do."""
-    write_flow(DYING, "open('got', 'w').write(open('a.dat').read())")
-    run = start()
-    wait_for(lambda: os.path.exists("synced"), "the syncs")
-    kill_all(run)
-    harness.allow("again")
+    kill_after_syncs()
     with open("a.dat", "w") as file:
         file.write("zero ")
     told = finish(start("--resume"), 0).all
