@@ -10,6 +10,25 @@ namespace {
 
 using Successors = std::map<std::string, std::set<std::string>>;
 
+/// Takes out all who write for nobody, and then those who wrote for these alone, until each has a reader.
+void remove_ends(Successors& successors) {
+  Successors writers;
+  for (const auto& [writer, readers] : successors)
+    for (const std::string& reader : readers) writers[reader].insert(writer);
+  std::deque<std::string> ends;
+  for (const auto& [reader, of] : writers)
+    if (!successors.contains(reader)) ends.push_back(reader);
+  for (; !ends.empty(); ends.pop_front()) {
+    for (const std::string& writer : writers[ends.front()]) {
+      const auto left = successors.find(writer);
+      left->second.erase(ends.front());
+      if (!left->second.empty()) continue;
+      successors.erase(left);
+      ends.push_back(writer);
+    }
+  }
+}
+
 /// The shortest path from `start` back to `start`; empty if there is none.
 Cycle shortest_cycle(const Successors& successors, const std::string& start) {
   std::map<std::string, std::string> reached_from;
@@ -41,6 +60,7 @@ std::vector<Cycle> find_cycles(const Workflow& workflow) {
       if (reader != rule.writer) successors[rule.writer].insert(reader);
     }
   }
+  remove_ends(successors);
   std::vector<Cycle> cycles;
   std::set<std::string> named;
   for (const Component& component : workflow.components) {

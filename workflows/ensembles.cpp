@@ -74,18 +74,19 @@ Members members_of(const std::vector<Component>& components) {
   return members;
 }
 
-/// Expands one rule.
+/// Expands rules, one after another.
 class RuleExpansion {
  public:
-  RuleExpansion(const FileRule& rule, const std::vector<Component>& components, Findings& findings)
-      : rule_(rule), members_(members_of(components)), findings_(findings) {
+  RuleExpansion(const std::vector<Component>& components, Findings& findings)
+      : members_(members_of(components)), findings_(findings) {
     for (const Component& component : components) {
       names_.insert(component.name);
       if (component.has_instances && component.ensemble.empty()) singles_.insert(component.name);
     }
   }
 
-  std::vector<FileRule> expand() {
+  std::vector<FileRule> expand(const FileRule& rule) {
+    rule_ = rule;
     const auto is_known = [&](const std::string& name) {
       const std::string component = without_all_members(name);
       return names_.contains(component) || is_ensemble(component);
@@ -204,7 +205,7 @@ class RuleExpansion {
     return {};
   }
 
-  const FileRule& rule_;
+  FileRule rule_;  ///< that is being expanded
   Members members_;
   std::set<std::string> names_;    ///< of all components
   std::set<std::string> singles_;  ///< components with `instances: 1`
@@ -298,9 +299,11 @@ std::vector<Component> expand_components(const std::vector<Component>& component
   return expanded;
 }
 
-std::vector<FileRule> expand_rule(const FileRule& rule, const std::vector<Component>& components,
-                                  Findings& findings) {
-  return RuleExpansion(rule, components, findings).expand();
+std::function<std::vector<FileRule>(const FileRule&)> rule_expander(const std::vector<Component>& components,
+                                                                    Findings& findings) {
+  return [expansion = RuleExpansion(components, findings)](const FileRule& rule) mutable {
+    return expansion.expand(rule);
+  };
 }
 
 }  // namespace sluice::workflows

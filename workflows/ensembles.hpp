@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,9 @@ void check_ensemble_keys(ValueReader& reader, const Section& section, Component&
 [[nodiscard]] std::vector<Component> expand_components(const std::vector<Component>& components,
                                                        Findings& findings);
 
-/// The rules that one rule of the workflow file stands for. `components`: all of them, expanded.
-[[nodiscard]] std::vector<FileRule> expand_rule(const FileRule& rule,
-                                                const std::vector<Component>& components, Findings& findings);
+/// Makes of a rule of the workflow file the rules that it stands for. `components`: all of them, expanded.
+/// Mistakes are told to `findings`, which must outlive the function.
+[[nodiscard]] std::function<std::vector<FileRule>(const FileRule&)> rule_expander(
+    const std::vector<Component>& components, Findings& findings);
 
 }  // namespace sluice::workflows

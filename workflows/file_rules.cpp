@@ -77,7 +77,7 @@ class RuleReader {
           value->position, value->what +
                                " is still ???: write which files the writer writes and the readers "
                                "read, as in out_*.nc. 'sluice init --trial' finds it out");
-    if (has_wrong_instance(*pattern)) return;  // expand_rule() tells
+    if (has_wrong_instance(*pattern)) return;  // RuleExpansion tells
     auto parsed = parse_glob(with_instance(*pattern, 0));
     if (const auto* problem = std::get_if<GlobProblem>(&parsed)) {
       reader_.findings().mistake(value->position, value->what + " is '" + *pattern + "': " + problem->text);
@@ -301,15 +301,6 @@ bool compare_rules(const ReadRule& earlier, const ReadRule& later, Findings& fin
   return true;
 }
 
-/// Adds the rule, or the rules of the members of an ensemble.
-void expand(ReadRule read, const std::vector<Component>& components, Findings& findings,
-            std::vector<ReadRule>& expanded) {
-  for (FileRule& rule : expand_rule(read.rule, components, findings)) {
-    if (!rule.family.empty() && read.glob) read.glob = std::get<Glob>(parse_glob(rule.pattern));
-    expanded.push_back({std::move(rule), read.glob});
-  }
-}
-
 }  // namespace
 
 std::vector<FileRule> read_file_rules(ValueReader& reader, const Value& value,
@@ -320,8 +311,15 @@ std::vector<FileRule> read_file_rules(ValueReader& reader, const Value& value,
   RuleReader rule_reader(reader, components);
   std::vector<ReadRule> read;
   std::size_t index = 0;
-  for (const Value& element : *elements)
-    expand(rule_reader.read(element, index++), components.components, reader.findings(), read);
+  const auto expand = rule_expander(components.components, reader.findings());
+  for (const Value& element : *elements) {
+    const ReadRule written = rule_reader.read(element, index++);
+    for (FileRule& rule : expand(written.rule)) {
+      const bool is_of_member = !rule.family.empty() && written.glob;
+      std::optional<Glob> glob = is_of_member ? std::get<Glob>(parse_glob(rule.pattern)) : written.glob;
+      read.push_back({std::move(rule), std::move(glob)});
+    }
+  }
   constexpr std::size_t most_compared = 200;  // the number of pairs grows with the square
   std::set<std::array<int, 4>> told;          // of rules that stand for several, one pair is enough
   const auto places = [&](std::size_t earlier, std::size_t later) {

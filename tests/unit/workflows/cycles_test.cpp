@@ -34,3 +34,10 @@ TEST_CASE("two cycles without common components are both named") {
   CHECK(find_cycles(flow({rule("a", {"b"}), rule("b", {"a"}), rule("c", {"d"}), rule("d", {"c"})})) ==
         std::vector<Cycle>{{"a", "b"}, {"c", "d"}});
 }
+
+TEST_CASE("a cycle is found among writers and readers that are in none") {
+  CHECK(find_cycles(flow({rule("a", {"b", "d"}), rule("b", {"c"}), rule("c", {"b", "d"})})) ==
+        std::vector<Cycle>{{"b", "c"}});
+  CHECK(find_cycles(flow({rule("a", {"b"}), rule("b", {"a", "c"}), rule("c", {"d"})})) ==
+        std::vector<Cycle>{{"a", "b"}});
+}
