@@ -18,17 +18,6 @@ if(SLUICE_SANITIZE)
   endif()
 endif()
 
-find_package(Threads REQUIRED)
-# Open MPI: for the matchers, and for the client library of programs with Open MPI. By its own name, because
-# `mpicc` may be another MPI's.
-if(NOT MPI_C_COMPILER)
-  find_program(SLUICE_OPENMPI_COMPILER NAMES mpicc.openmpi)
-  if(SLUICE_OPENMPI_COMPILER)
-    set(MPI_C_COMPILER ${SLUICE_OPENMPI_COMPILER})
-    find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.openmpi)
-  endif()
-endif()
-find_package(MPI REQUIRED COMPONENTS C)
 # The C interface.
 add_library(sluice_mpi INTERFACE)
 target_link_libraries(sluice_mpi INTERFACE MPI::MPI_C)

@@ -46,3 +46,7 @@ if [ -e "$library/libsluice_hdf5.so" ]; then
   rm consumer.nc consumer.nc.0000 merged.nc
 fi
 [ ! -e consumer.nc ]
+# What was installed goes again.
+(cd "$build" && cmake -P "$source/cmake/uninstall.cmake" >/dev/null)
+left=$(find prefix -type f -o -type l)
+[ -z "$left" ] || { echo "left by the uninstallation: $left"; exit 1; }
