@@ -88,53 +88,43 @@ class Inside {
 /// clean up, or a promise not to throw.
 void restore_cancel_type(int type);
 /// The same for a cancellation at any instruction whose signal is on its way: it ends the thread here. Later,
-/// where the signal is held, the C library would wait for it for ever, in the next call that is a
-/// cancellation point.
+/// the C library would obey it in the next system call, whatever the state.
 void await_cancel_signal();
 
 template <class Call>
-__attribute__((noinline)) auto call_apart(const Call& call, bool is_of_any_instruction) {
-  return call(is_of_any_instruction);
+__attribute__((noinline)) auto call_apart(const Call& call) {
+  return call();
 }
 
-/// Meanwhile the thread is cancelled at the usual points only, and not at any instruction. `call(was)`
-/// returns a number or a pointer; `was`: at any instruction before.
+/// Meanwhile the thread is cancelled at the usual points only, and not at any instruction. `call()` returns a
+/// number or a pointer.
 template <class Call>
 auto cancelled_at_points(const Call& call) {
   int type = PTHREAD_CANCEL_DEFERRED;
   (void)::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   if (type != PTHREAD_CANCEL_DEFERRED) await_cancel_signal();
-  const auto outcome = call_apart(call, type != PTHREAD_CANCEL_DEFERRED);
+  const auto outcome = call_apart(call);
   if (type != PTHREAD_CANCEL_DEFERRED) restore_cancel_type(type);
   return outcome;
 }
 
-/// Meanwhile the thread is not cancelled. The signal by which it is cancelled at any instruction may come
-/// late, and the C library would obey it in the next system call, whatever the state: so it is held.
+/// Meanwhile the thread is not cancelled.
 class Uncancelled {
  public:
-  explicit Uncancelled(bool is_of_any_instruction) noexcept : holds_signal_(is_of_any_instruction) {
-    (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_);
-    if (holds_signal_) before_ = hold_cancel_signal();
-  }
-  ~Uncancelled() {
-    if (holds_signal_) set_kernel_mask(before_);
-    (void)::pthread_setcancelstate(state_, nullptr);
-  }
+  Uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }
+  ~Uncancelled() { (void)::pthread_setcancelstate(state_, nullptr); }
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
 
  private:
-  bool holds_signal_;
-  std::uint64_t before_ = 0;
   int state_ = PTHREAD_CANCEL_ENABLE;
 };
 
 /// The outermost part of a wrapper.
 template <class Call>
 auto undisturbed(const Call& call) {
-  return cancelled_at_points([&](bool was) {
-    const Uncancelled uncancelled(was);
+  return cancelled_at_points([&] {
+    const Uncancelled uncancelled;
     return call();
   });
 }
@@ -143,10 +133,10 @@ auto undisturbed(const Call& call) {
 /// the kernel, and the thread is cancelled there.
 template <class IsOurs, class Call>
 auto undisturbed_point(const IsOurs& is_ours, const Call& call) {
-  return cancelled_at_points([&](bool was) {
+  return cancelled_at_points([&] {
     if (!is_ours()) return call();
     ::pthread_testcancel();
-    const Uncancelled uncancelled(was);
+    const Uncancelled uncancelled;
     return call();
   });
 }

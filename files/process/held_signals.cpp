@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -104,18 +103,6 @@ void await_space(int socket) noexcept {
     pollfd space{socket, POLLOUT, 0};
     return ::ppoll(&space, 1, nullptr, &mask);
   });
-}
-
-std::uint64_t hold_cancel_signal() noexcept {
-  constexpr int cancel_signal = 32;
-  const std::uint64_t held = std::uint64_t{1} << (cancel_signal - 1);
-  std::uint64_t before = 0;
-  (void)::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof held);
-  return before;
-}
-
-void set_kernel_mask(std::uint64_t mask) noexcept {
-  (void)::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
 }
 
 }  // namespace sluice::files

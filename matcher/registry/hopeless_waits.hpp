@@ -23,6 +23,8 @@ class HopelessWaits {
   /// Reports a wait that has looked hopeless since the last call, without a proof. Returns true when
   /// something looks hopeless and needs a new look.
   bool look_again();
+  /// Asks for looks at processes that do not wait themselves, where waits would be hopeless without them.
+  void ask_about_others();
 
  private:
   [[nodiscard]] bool is_nobody_waiting() const;
@@ -34,7 +36,6 @@ class HopelessWaits {
   bool exceed_queue(const WaitAnalysis& analysis);
   bool fail_cycle(const WaitAnalysis& analysis);
   bool give_own_step(const std::vector<StuckWait>& cycle);
-  void ask_about_others();
   [[nodiscard]] std::string suspicion() const;
 
   RegistryParts& parts_;

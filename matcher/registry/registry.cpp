@@ -567,6 +567,10 @@ void Registry::look_again() {
   if (parts_->hopeless.look_again()) parts_->progress.advance();
 }
 
+void Registry::look_at_others() {
+  parts_->hopeless.ask_about_others();
+}
+
 bool Registry::has_past_files() const {
   constexpr std::size_t worth_a_call = 64;
   return parts_->datasets.has_past() || parts_->groups.settled() > worth_a_call ||

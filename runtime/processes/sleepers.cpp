@@ -1,18 +1,23 @@
 #include "sleepers.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "process_facts.hpp"
+#include "unix_sockets.hpp"
 
 namespace sluice::runtime {
 
@@ -72,14 +77,54 @@ std::optional<std::vector<int>> selected_by(pid_t process, const SleepingCall& c
   return selected;
 }
 
-/// One name for each pipe or event that a descriptor leads to; empty for all else.
-std::string shared_thing(pid_t process, int descriptor) {
+constexpr std::string_view of_socket = "socket:[";
+
+bool is_socket(const Shared& thing) {
+  return thing.name.starts_with(of_socket);
+}
+
+/// Files may be on servers that do not answer: the kernel tells what it knows.
+bool is_named_pipe(const std::string& descriptor) {
+  struct statx facts {};
+  return ::statx(AT_FDCWD, descriptor.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &facts) == 0 &&
+         S_ISFIFO(facts.stx_mode);
+}
+
+std::string name_of(pid_t process, int descriptor) {
   const std::string number = std::to_string(descriptor);
   std::string target = target_of(directory_of(process) / "fd" / number);
-  if (target.starts_with("pipe:")) return target;
-  if (target.find("[eventfd]") == std::string::npos) return {};
+  if (target.find("[eventfd]") == std::string::npos) return target;
   const std::string id = fact_in(directory_of(process) / "fdinfo" / number, "eventfd-id:");
   return id.empty() ? id : "eventfd" + id;
+}
+
+Shared shared_thing(pid_t process, int descriptor) {
+  Shared thing{name_of(process, descriptor)};
+  if (is_socket(thing)) return thing;
+  const std::string number = std::to_string(descriptor);
+  const bool has_path = thing.name.starts_with('/');
+  if (has_path && !is_named_pipe(directory_of(process) / "fd" / number)) return {};
+  if (!has_path && !thing.name.starts_with("pipe:")) return {};
+  constexpr int octal = 8;
+  const std::string flags = fact_in(directory_of(process) / "fdinfo" / number, "flags:");
+  thing.access = static_cast<int>(std::strtol(flags.c_str(), nullptr, octal)) & O_ACCMODE;
+  return thing;
+}
+
+/// Whether others may open it at any time.
+bool can_be_opened(const Shared& thing) {
+  return thing.name.starts_with('/') && !thing.name.ends_with("(deleted)");
+}
+
+/// What wakes who waits at this end. Who has opened both ends of a pipe with a path expects others.
+Shared other_end(const Shared& end) {
+  if (is_socket(end)) {
+    const auto number = std::strtoul(end.name.c_str() + of_socket.size(), nullptr, 10);
+    const auto other = other_end_of(static_cast<std::uint32_t>(number));
+    return other ? Shared{std::string(of_socket) + std::to_string(*other) + "]"} : Shared{};
+  }
+  if (end.access == O_RDWR) return can_be_opened(end) ? Shared{} : end;
+  return {end.name, end.access == O_RDONLY ? O_WRONLY : O_RDONLY};
 }
 
 /// Used when /proc hides the call: checks the kernel function in which the thread sleeps. What a poll waits
@@ -136,12 +181,16 @@ bool Sleepers::sleeps_for_good(pid_t process, pid_t thread) {
     case SYS_readv:
     case SYS_write:
     case SYS_writev:
-      return !may_wake_by_pipe(process, static_cast<int>(arguments[0]));
+    case SYS_recvfrom:
+    case SYS_sendto:
+    case SYS_sendmsg:
+      return !may_wake_in_call(process, static_cast<int>(arguments[0]));
     case SYS_wait4:
     case SYS_waitid:
       return true;  // for children, which are members
     case SYS_recvmsg:
-      return is_waiting(process) && is_receiving_answer(arguments[2]);
+      return (is_waiting(process) && is_receiving_answer(arguments[2])) ||
+             !may_wake_in_call(process, static_cast<int>(arguments[0]));
     default:
       return false;
   }
@@ -175,8 +224,12 @@ bool Sleepers::may_wake(pid_t process, int descriptor, int depth) {
   }
   if (is("[eventpoll]")) return may_wake_in_set(process, descriptor, depth + 1);
   if (is("[eventfd]")) return may_wake_by_event(process, descriptor);
-  if (kind.starts_with("pipe:")) return !waits_within_mpi(process) && may_wake_by_pipe(process, descriptor);
-  return !kind.starts_with("socket:") || !waits_within_mpi(process);
+  if (is("[pidfd]")) {
+    const auto facts = directory_of(process) / "fdinfo" / std::to_string(descriptor);
+    return !members_.contains(std::atoi(fact_in(facts, "Pid:").c_str()));
+  }
+  const bool is_for_mpi = kind.starts_with("pipe:") || kind.starts_with(of_socket);
+  return !(is_for_mpi && waits_within_mpi(process)) && may_wake_by_other_end(process, descriptor);
 }
 
 /// A set of epoll(7), which may be in another set.
@@ -196,14 +249,37 @@ bool Sleepers::may_wake_in_set(pid_t process, int set, int depth) {
 bool Sleepers::may_wake_by_event(pid_t process, int descriptor) {
   if (maps(process, "[io_uring]") || maps(process, "/[aio]")) return true;
   if (waits_within_mpi(process)) return false;
-  const std::string event = shared_thing(process, descriptor);
+  const std::string event = name_of(process, descriptor);
   return event.empty() || have_others_open(event);
 }
 
-/// A pipe with a name may be opened by others at any time.
-bool Sleepers::may_wake_by_pipe(pid_t process, int descriptor) {
-  const std::string pipe = shared_thing(process, descriptor);
-  return !pipe.starts_with("pipe:") || have_others_open(pipe);
+/// A call that reads or writes.
+bool Sleepers::may_wake_in_call(pid_t process, int descriptor) {
+  if (name_of(process, descriptor).starts_with("eventfd")) return may_wake_by_event(process, descriptor);
+  const bool is_timed = is_socket(shared_thing(process, descriptor)) && has_time_limit(process, descriptor);
+  return is_timed || may_wake_by_other_end(process, descriptor);
+}
+
+/// Processes of other users hide what they hold, so the other end must be seen.
+bool Sleepers::may_wake_by_other_end(pid_t process, int descriptor) {
+  const Shared end = shared_thing(process, descriptor);
+  const Shared other = other_end(end);
+  return other.name.empty() || have_others_open(end.name) || have_others_open(other.name) ||
+         !do_members_hold(other);
+}
+
+/// Who holds both ends of a pipe with a path expects others.
+bool Sleepers::do_members_hold(const Shared& end) {
+  const auto holds = [&](pid_t process) {
+    bool holds_it = false, holds_more = false;
+    for (const int descriptor : numbers_in(directory_of(process) / "fd")) {
+      if (name_of(process, descriptor) != end.name) continue;
+      const int access = shared_thing(process, descriptor).access;
+      (access == end.access || (access == O_RDWR && !can_be_opened(end)) ? holds_it : holds_more) = true;
+    }
+    return holds_it && !(holds_more && can_be_opened(end));
+  };
+  return std::ranges::any_of(members_, holds);
 }
 
 /// Descriptors of other users are hidden, and theirs.
@@ -213,7 +289,7 @@ bool Sleepers::have_others_open(const std::string& thing) {
     for (const pid_t process : numbers_in(processes_directory())) {
       if (members_.contains(process)) continue;
       for (const int descriptor : numbers_in(directory_of(process) / "fd"))
-        opened_by_others_->insert(shared_thing(process, descriptor));
+        opened_by_others_->insert(name_of(process, descriptor));
     }
   }
   return opened_by_others_->contains(thing);

@@ -9,6 +9,12 @@
 
 namespace sluice::runtime {
 
+/// What descriptors lead to: a pipe, or one end of a connection of sockets.
+struct Shared {
+  std::string name;  ///< of a pipe with a name, its path; empty: anything else
+  int access = 0;    ///< of a descriptor of a pipe: O_RDONLY, O_WRONLY, O_RDWR
+};
+
 /// Tells what threads of some processes, the members, sleep for. A thread sleeps *for good* when only members
 /// can wake it, or the answer of a matcher.
 class Sleepers {
@@ -27,13 +33,15 @@ class Sleepers {
   [[nodiscard]] bool may_wake(pid_t process, int descriptor, int depth = 0);
   [[nodiscard]] bool may_wake_in_set(pid_t process, int set, int depth);
   [[nodiscard]] bool may_wake_by_event(pid_t process, int descriptor);
-  [[nodiscard]] bool may_wake_by_pipe(pid_t process, int descriptor);
+  [[nodiscard]] bool may_wake_in_call(pid_t process, int descriptor);
+  [[nodiscard]] bool may_wake_by_other_end(pid_t process, int descriptor);
+  [[nodiscard]] bool do_members_hold(const Shared& end);
   [[nodiscard]] bool have_others_open(const std::string& thing);
   [[nodiscard]] bool have_others_mapped(const std::string& file);
 
   const std::set<pid_t>& members_;
   const std::vector<pid_t>& waiting_;
-  std::optional<std::set<std::string>> opened_by_others_;  ///< pipes and events, once they are asked for
+  std::optional<std::set<std::string>> opened_by_others_;  ///< once they are asked for
   std::optional<std::set<std::string>> mapped_by_others_;
 };
 

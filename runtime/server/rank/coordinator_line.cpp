@@ -14,7 +14,8 @@ CoordinatorLine::CoordinatorLine(MatcherBase& base, ClientConnections& clients, 
       clients_(clients),
       offers_(offers),
       socket_(base.loop, std::move(socket), [this] { on_readable(); }),
-      pings_(base) {}
+      pings_(base),
+      look_timer_(base.loop) {}
 
 /// An answer of the registry to a process of this matcher may lead to a message to the registry at once, in
 /// the middle of its call. The registry must not be called then: it may hold what the call would remove.
@@ -32,7 +33,23 @@ void CoordinatorLine::in_turn(Work work) {
     waiting_.pop_front();
     next();
   }
-  if (service_ && service_->has_past_files()) service_->fold_past_files();
+  if (!service_) return;
+  if (service_->has_past_files()) service_->fold_past_files();
+  look_soon();
+}
+
+/// Soon after somebody has begun to wait, and then later and later: at last, the coordinator asks often
+/// enough.
+void CoordinatorLine::look_soon() {
+  constexpr std::chrono::milliseconds first{100}, none{0}, last{1000};
+  const bool is_due = look_timer_.expiry() > std::chrono::steady_clock::now();
+  if (!service_->is_anybody_waiting()) next_look_ = none;
+  if (is_due || next_look_ >= last || !service_->is_anybody_waiting()) return;
+  next_look_ = next_look_ == none ? first : 2 * next_look_;
+  look_timer_.expires_after(next_look_);
+  look_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) in_turn([this] { service_->look_at_others(); });
+  });
 }
 
 void CoordinatorLine::on_readable() {

@@ -1,4 +1,6 @@
 #pragma once
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -44,6 +46,8 @@ class CoordinatorLine final : private RegistryOutlet {
   template <class Work>
   void in_turn(Work work);
 
+  void look_soon();
+
   // RegistryOutlet
   void send(MessageToMatcher&& message) override { base_.tree.send_down(std::move(message)); }
   void send(std::uint32_t matcher, const GrantOrder& order) override { base_.tree.send_down(matcher, order); }
@@ -69,6 +73,8 @@ class CoordinatorLine final : private RegistryOutlet {
   bool is_shutting_down_ = false;
   bool is_in_turn_ = false;
   std::deque<std::function<void()>> waiting_;
+  boost::asio::steady_timer look_timer_;
+  std::chrono::milliseconds next_look_{};
 };
 
 }  // namespace sluice::runtime

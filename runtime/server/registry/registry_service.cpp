@@ -483,6 +483,11 @@ void RegistryService::look_again() {
   tell_news();
 }
 
+void RegistryService::look_at_others() {
+  registry_.look_at_others();
+  tell_news();
+}
+
 void RegistryService::tell_published() {
   for (const matcher::StepId id : std::exchange(published_, {})) {
     try {

@@ -45,6 +45,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void restore_steps();
   /// Reports waits that look hopeless. Call it before view().
   void look_again();
+  /// Looks for waits that are hopeless by now.
+  void look_at_others();
+  [[nodiscard]] bool is_anybody_waiting() const { return registry_.is_anybody_waiting(); }
   [[nodiscard]] StatusReport status() const;
   [[nodiscard]] RunView view(const WatchRequest& request) const { return registry_.view(request); }
   /// Call it before the run ends.

@@ -5,10 +5,11 @@ import sys
 
 sys.path.append(os.path.dirname(sys.path[0]))
 import harness
-from harness import clear_directory, expect, finish
+import wait_runs
+from harness import clear_directory
+from wait_runs import RULES, ends_as_cycle, goes_on
 
 build, case = sys.argv[1:3]
-AT_ONCE = 3
 harness.LIMIT_S = 300  # a proof takes long on a busy machine
 
 # Each way: the scripts of a and b. a makes a.dat, and reads b.dat; b makes b.dat, and reads a.dat.
@@ -38,8 +39,6 @@ if __name__ == '__main__':
     with multiprocessing.Pool(3) as pool: sizes = pool.map(size, sys.argv[1:2])
     open(sys.argv[2], 'w').write(str(sizes))
 """
-RULES = [("a.dat", "a", "b"), ("b.dat", "b", "a")]
-
 # Here somebody goes on after some seconds: no file may be missing. Each way: scripts, and rules.
 GOES_ON = {
     "one_of_two": ({"a": "sleep 5; echo x > x.dat", "b": "(cat x.dat > copy; cp copy z.dat) & cat y.dat > end; wait", "c": "cat z.dat > copy2; cp copy2 y.dat"},
@@ -57,41 +56,15 @@ GOES_ON = {
 }
 
 
-def write_flow(scripts, rules, more=""):
-    lines = ["version: 1", "name: waits", "staging: {prewarm: 0}", "components:"]
-    for name, text in scripts.items():
-        with open(name + ".sh", "w") as script:
-            script.write(text + "\n")
-        lines.append(f"  {name}: {{command: bash {name}.sh}}")
-    lines += ["files:"] + [f"  - {{path: '{path}', writer: {writer}, readers: [{readers}]{more}}}" for path, writer, readers in rules]
-    with open("flow.yaml", "w") as flow:
-        flow.write("\n".join(lines) + "\n")
-
-
 def run_each(ways, check):
-    """`ways`: {directory: (scripts, rules)}. Some runs at a time. `check` gets the result of each, in its directory."""
-    failed, names = [], list(ways)
-    for i in range(0, len(names), AT_ONCE):
-        runs = []
-        for name in names[i:i + AT_ONCE]:
-            os.mkdir(name)
-            os.chdir(name)
-            write_flow(*ways[name])
-            runs.append((name, harness.start(build + "/bin/sluice", "run", "flow.yaml", environment=environment)))
-            os.chdir("..")
-        for name, process in runs:
-            result = finish(process)
-            os.chdir(name)
-            failed += [] if check(result) else [name]
-            os.chdir("..")
-    expect(not failed, "these went wrong: " + ", ".join(failed))
+    wait_runs.run_each(build, environment, ways, check)
 
 
 def run_cycles(ways):
     for name, text in (("read.py", READ), ("pool.py", POOL)):
         with open(name, "w") as script:
             script.write(text)
-    run_each({name: ({"a": a, "b": b}, RULES) for name, (a, b) in ways.items()}, lambda result: "a cycle of waits" in result.all)
+    run_each({name: ({"a": a, "b": b}, RULES) for name, (a, b) in ways.items()}, ends_as_cycle)
 
 
 def cycles():
@@ -112,7 +85,7 @@ def cycles_of_mpi():
 
 def no_cycles():
     """Somebody goes on by himself, or by somebody whom the run does not know."""
-    run_each(GOES_ON, lambda result: result.status == 0 and os.path.getsize("end") > 0)
+    run_each(GOES_ON, goes_on)
 
 
 def queues():

@@ -1,6 +1,5 @@
 #pragma once
 #include <csignal>
-#include <cstdint>
 
 namespace sluice::files {
 
@@ -38,10 +37,5 @@ class LetSignals {
 /// `limit_ms` (0: no limit).
 bool await_message(int socket, int limit_ms = 0) noexcept;
 void await_space(int socket) noexcept;
-
-/// Holds the signal by which the C library cancels a thread at once, which its own calls never hold. Returns
-/// the thread's mask before, as the kernel has it.
-[[nodiscard]] std::uint64_t hold_cancel_signal() noexcept;
-void set_kernel_mask(std::uint64_t mask) noexcept;
 
 }  // namespace sluice::files

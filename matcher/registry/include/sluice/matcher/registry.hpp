@@ -182,6 +182,8 @@ class Registry {
   void looked(std::uint64_t number, bool is_idle);
   /// Call this from time to time: reports waits that look hopeless but are not proved to be, and looks again.
   void look_again();
+  /// Looks again, and reports nothing.
+  void look_at_others();
 
   /// The run is about to end: logs of steps that have not reached their files keep their names.
   void keep_unfinished_logs();
