@@ -3,7 +3,11 @@
 include(CheckCXXCompilerFlag)
 
 add_library(sluice_warnings INTERFACE)
-target_compile_options(sluice_warnings INTERFACE -Wall -Wextra -Werror $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>)
+target_compile_options(sluice_warnings INTERFACE -Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>)
+# Other compilers warn of other things, and are those of people who install.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+  target_compile_options(sluice_warnings INTERFACE -Werror)
+endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # it is meant for headers, and takes a source for one
   target_compile_options(sluice_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()

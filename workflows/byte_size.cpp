@@ -1,4 +1,4 @@
-#include "byte_size.hpp"
+#include "sluice/workflows/byte_size.hpp"
 
 #include <array>
 #include <cctype>

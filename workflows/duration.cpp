@@ -3,17 +3,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace sluice::workflows {
 namespace {
 
-struct TimeUnit {
-  std::string_view name;
-  double milliseconds;
-};
+using namespace std::string_view_literals;
 
-constexpr std::array time_units{TimeUnit{"ms", 1}, TimeUnit{"s", 1e3}, TimeUnit{"min", 60e3},
-                                TimeUnit{"h", 3600e3}};
+/// Names of units, and their milliseconds.
+constexpr std::array time_units{std::pair{"ms"sv, 1.0}, std::pair{"s"sv, 1e3}, std::pair{"min"sv, 60e3},
+                                std::pair{"h"sv, 3600e3}};
 constexpr double longest_ms = 30 * 24 * 3600e3;
 
 }  // namespace
@@ -25,9 +24,9 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   if (error != std::errc() || !std::isfinite(number) || number < 0) return std::nullopt;
   std::string_view name(rest, static_cast<std::size_t>(end - rest));
   while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
-  for (const TimeUnit& unit : time_units) {
-    if (unit.name != name) continue;
-    const double milliseconds = number * unit.milliseconds;
+  for (const auto& [unit, unit_ms] : time_units) {
+    if (unit != name) continue;
+    const double milliseconds = number * unit_ms;
     if (milliseconds > longest_ms) return std::nullopt;
     return std::chrono::milliseconds(std::llround(milliseconds));
   }

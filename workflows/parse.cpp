@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "byte_size.hpp"
 #include "schema.hpp"
+#include "sluice/workflows/byte_size.hpp"
 #include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/usable_memory.hpp"
 #include "yaml_document.hpp"

@@ -24,6 +24,10 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int cp_command(const Arguments& arguments);
 [[nodiscard]] int attach_command(const Arguments& arguments);
 
+/// `sluice runs` lists runs that go on and that have ended, `sluice clean` removes logs of the latter.
+[[nodiscard]] int runs_command(const Arguments& arguments);
+[[nodiscard]] int clean_command(const Arguments& arguments);
+
 /// `sluice status` says what a run does now.
 [[nodiscard]] int status_command(const Arguments& arguments);
 

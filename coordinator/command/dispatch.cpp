@@ -28,6 +28,8 @@ constexpr std::array commands{
     Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command},
     Command{"graph", "FLOW", "prints components and the files between them", graph_command},
     Command{"report", "[RUN]", "makes a page of what a run has done", report_command},
+    Command{"runs", "[WHERE]", "lists runs, also those that have ended", runs_command},
+    Command{"clean", "[WHERE]", "removes old logs of runs that have ended", clean_command},
     Command{"verify", "FLOW", "compares a run by memory with one by files", verify_command},
     Command{"schema", "", "prints the schema of workflows, for editors", schema_command},
     Command{"exec", "-- PROGRAM", "runs one program with Sluice's PnetCDF alone", exec_command},
@@ -46,8 +48,7 @@ std::string usage() {
     text += call + std::string(command.summary) + "\n";
   }
   return text +
-         "  sluice COMMAND --help           the options of a command, with an example\n"
-         "  sluice --version\n\n"
+         "  sluice COMMAND --help           its options, with an example; sluice --version\n\n"
          "Exit status of run: 0 success; 2 a mistake in the command line or the workflow;\n"
          "3 the runtime failed; otherwise that of the component that failed first.\n";
 }

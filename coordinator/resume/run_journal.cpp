@@ -59,23 +59,47 @@ void take_line(const std::vector<std::string>& cells, FormerRun& run) {
   }
 }
 
-/// Nothing where there is no journal with a record of steps.
-std::optional<FormerRun> read_journal(const fs::path& log_directory) {
-  std::error_code error;
-  if (!fs::exists(log_directory / step_record_file, error)) return std::nullopt;
-  std::ifstream stream(log_directory / journal_file);
-  std::string line;
-  if (!std::getline(stream, line) || line != journal_begin) return std::nullopt;
+/// Without a name where there is no journal.
+FormerRun read_any_journal(const fs::path& log_directory) {
   FormerRun run;
   run.log_directory = log_directory;
+  std::error_code error;
+  run.has_record = fs::exists(log_directory / step_record_file, error);
+  std::ifstream stream(log_directory / journal_file);
+  std::string line;
+  if (!std::getline(stream, line) || line != journal_begin) return run;
   while (std::getline(stream, line) && !stream.eof()) take_line(storage::decode_cells(line), run);
-  if (run.name.empty() || (!run.has_started && run.resumes == 0)) return std::nullopt;
+  return run;
+}
+
+/// Nothing where there is no journal with a record of steps.
+std::optional<FormerRun> read_journal(const fs::path& log_directory) {
+  FormerRun run = read_any_journal(log_directory);
+  if (!run.has_record || run.name.empty() || (!run.has_started && run.resumes == 0)) return std::nullopt;
   return run;
 }
 
 bool is_written(const FormerRun& run, const char* file) {
   storage::PosixFileSystem files;
   return storage::is_recording(files, (run.log_directory / file).string());
+}
+
+/// Whether a directory is the log of a run: others that somebody has put there are left alone.
+bool is_log(const fs::path& directory) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(directory, error)) &&
+         (fs::exists(directory / journal_file, error) || fs::exists(directory / "events.log", error));
+}
+
+/// A run without a journal: its name and beginning, from those of its directory.
+void take_directory(FormerRun& run) {
+  constexpr std::size_t date = sizeof "-20261129-015500" - 1;
+  const std::string directory = run.log_directory.filename().string();
+  const std::size_t number = directory.rfind('-');
+  run.name = number == std::string::npos || number <= date ? directory : directory.substr(0, number - date);
+  std::error_code error;
+  const auto time = std::chrono::file_clock::to_sys(fs::last_write_time(run.log_directory, error));
+  run.run.begin_ns = std::chrono::nanoseconds(time.time_since_epoch()).count();
 }
 
 /// A coordinator that was killed is gone at once; matchers may have much to clean up.
@@ -182,6 +206,22 @@ FormerRun find_former_run(const workflows::Workflow& workflow, const fs::path& l
     throw Error(NC_EINVAL, "the run with the log directory " + run->log_directory.string() +
                                " still goes on, or parts of it do: end it first");
   return *newest_run(workflow, log_directory);  // its last lines may be new
+}
+
+std::vector<FormerRun> logged_runs(const fs::path& directory) {
+  std::vector<FormerRun> runs;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    if (!is_log(entry.path())) continue;
+    FormerRun run = read_any_journal(entry.path());
+    if (run.name.empty())
+      take_directory(run);
+    else
+      run.goes_on = is_written(run, journal_file) || (run.has_record && is_written(run, step_record_file));
+    runs.push_back(std::move(run));
+  }
+  std::ranges::sort(runs, {}, [](const FormerRun& run) { return run.run.begin_ns; });
+  return runs;
 }
 
 }  // namespace sluice::coordinator

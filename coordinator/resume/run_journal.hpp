@@ -65,8 +65,13 @@ struct FormerRun {
   std::set<std::string> ended;  ///< components that ended with status 0, while the run went on
   std::optional<int> status;    ///< exit status; nothing: the run was killed
   bool has_started = false;
+  bool has_record = false;  ///< of its steps
+  bool goes_on = false;     ///< as far as logged_runs() has found
 
   [[nodiscard]] bool has_ended_well() const noexcept { return status == 0; }
+  [[nodiscard]] bool can_be_resumed() const noexcept {
+    return has_record && (has_started || resumes > 0) && !has_ended_well() && !goes_on;
+  }
   /// Whether the machine was started again since the run was killed: what the system had not written to its
   /// disks by itself may be missing.
   [[nodiscard]] bool was_cut_off() const;
@@ -78,5 +83,9 @@ struct FormerRun {
 [[nodiscard]] FormerRun find_former_run(const workflows::Workflow& workflow,
                                         const std::filesystem::path& log_directory,
                                         std::chrono::milliseconds patience);
+
+/// The runs with a log directory in `directory`, logs_beside() of a workflow, the oldest first; also those
+/// that go on. One without a journal is known by its directory alone. Other directories are left out.
+[[nodiscard]] std::vector<FormerRun> logged_runs(const std::filesystem::path& directory);
 
 }  // namespace sluice::coordinator

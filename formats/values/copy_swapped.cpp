@@ -3,6 +3,10 @@
 
 #include "sluice/formats/convert.hpp"
 
+#if defined(__x86_64__)
+#include <tmmintrin.h>
+#endif
+
 namespace sluice::formats {
 
 namespace {
@@ -23,10 +27,9 @@ constexpr std::uint64_t reversed(std::uint64_t x) noexcept {
 template <class Word, std::size_t... byte>
 [[gnu::target("ssse3")]] void copy_swapped_vector(std::byte* to, const std::byte* from,
                                                   std::index_sequence<byte...>) noexcept {
-  using Vector [[gnu::vector_size(sizeof...(byte))]] = unsigned char;
-  Vector vector;
+  __m128i vector;
   std::memcpy(&vector, from, sizeof vector);
-  vector = __builtin_shufflevector(vector, vector, (byte ^ (sizeof(Word) - 1))...);
+  vector = _mm_shuffle_epi8(vector, _mm_setr_epi8(static_cast<char>(byte ^ (sizeof(Word) - 1))...));
   std::memcpy(to, &vector, sizeof vector);
 }
 
