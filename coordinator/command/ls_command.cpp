@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "exit_status.hpp"
 #include "format.hpp"
+#include "json_writer.hpp"
 #include "run_choice.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/observer.hpp"
@@ -15,10 +16,11 @@ namespace {
 
 using runtime::PublishedFile;
 
-constexpr const char* ls_help = R"(sluice ls [RUN]
+constexpr const char* ls_help = R"(sluice ls [RUN] [--json]
 Lists the workflows of this user that run on this machine, and the files that
 RUN has published: name, size, time of publication, and where the data is. RUN
 is the name of a workflow or the number of its run; without it, the only one.
+  --json     the files of one run, for programs
 Example: sluice ls tsunami
 )";
 
@@ -29,8 +31,7 @@ std::uint64_t bytes_of(const PublishedFile& file) {
   return error ? 0 : bytes;
 }
 
-std::string list_files(const RunRecord& run) {
-  const runtime::Listing listing = runtime::observe(run.socket).list({{}, true, {}});
+std::string describe_files(const runtime::Listing& listing) {
   const std::time_t now = std::time(nullptr);
   std::vector<std::vector<std::string>> rows;
   for (const PublishedFile& file : listing.files) {
@@ -44,6 +45,28 @@ std::string list_files(const RunRecord& run) {
     text += "  " + format_count(listing.gone, "file") + " more had been read, and " +
             (listing.gone == 1 ? "is" : "are") + " not in memory any more\n";
   return text;
+}
+
+std::string files_as_json(const RunRecord& run, const runtime::Listing& listing) {
+  JsonWriter json;
+  json.begin_object()
+      .member("name", run.name)
+      .member("process", static_cast<std::int64_t>(run.process))
+      .member("began", static_cast<std::int64_t>(run.began))
+      .member("flow", run.flow)
+      .member("log_directory", run.log_directory)
+      .member("gone", static_cast<std::uint64_t>(listing.gone))
+      .key("files")
+      .begin_list();
+  for (const PublishedFile& file : listing.files)
+    json.begin_object()
+        .member("name", file.name)
+        .member("path", file.path)
+        .member("bytes", bytes_of(file))
+        .member("age_ms", static_cast<std::uint64_t>(file.age_ms))
+        .member("in_memory", file.step != 0)
+        .end_object();
+  return json.end_list().end_object().text() + '\n';
 }
 
 int list_runs(const std::vector<RunRecord>& runs) {
@@ -61,18 +84,30 @@ int ls_command(const Arguments& arguments) {
     std::cout << ls_help;
     return status_ok;
   }
-  if (arguments.size() > 1) {
-    std::cerr << "sluice ls: at most one run can be named\nwrite sluice ls [RUN]\n";
-    return status_mistake;
+  bool is_json = false;
+  std::string named;
+  for (const std::string& argument : arguments) {
+    if (argument == "--json") {
+      is_json = true;
+    } else if (argument.starts_with("-") || !named.empty()) {
+      std::cerr << "sluice ls: "
+                << (named.empty() ? "there is no option '" + argument + "'" : "at most one run can be named")
+                << "\nwrite sluice ls [RUN] [--json]\n";
+      return status_mistake;
+    } else {
+      named = argument;
+    }
   }
-  if (arguments.empty()) {
+  if (named.empty() && !is_json) {
     if (const auto runs = find_runs(); runs.size() > 1) return list_runs(runs);
   }
-  const auto run = choose_run("ls", arguments.empty() ? "" : arguments.front());
+  const auto run = choose_run("ls", named);
   if (!run) return status_mistake;
   try {
-    const std::string files = list_files(*run);
-    std::cout << format_table({describe_run(*run)}, {}) << files << std::flush;
+    const runtime::Listing listing = runtime::observe(run->socket).list({{}, true, {}});
+    std::cout << (is_json ? files_as_json(*run, listing)
+                          : format_table({describe_run(*run)}, {}) + describe_files(listing))
+              << std::flush;
     return status_ok;
   } catch (const Error& error) {
     std::cerr << "sluice ls: the run " << run->name << " does not answer: " << error.what()

@@ -9,7 +9,7 @@ cmake --install "$build" --prefix "$PWD/prefix" >/dev/null
 cmake -S "$source/tests/install/consumer" -B consumer-build -DCMAKE_PREFIX_PATH="$PWD/prefix" >/dev/null
 cmake --build consumer-build
 for file in man/man1/sluice.1 man/man5/sluice-workflow.5 sluice/sluice.schema.json bash-completion/completions/sluice zsh/vendor-completions/_sluice \
-            doc/sluice/docs/workflow-reference.md doc/sluice/workflows/examples/two-mpis/flow.yaml; do
+            sluice/python/sluice/__init__.py doc/sluice/docs/workflow-reference.md doc/sluice/workflows/examples/two-mpis/flow.yaml; do
   [ -s "prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
 done
 consumer-build/consumer

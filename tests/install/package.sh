@@ -16,7 +16,7 @@ command -v lintian >/dev/null || apt-get install -y -qq lintian >/dev/null 2>&1 
 "$source/tools/package"
 cp "$source"/build-package/*.deb .
 dpkg-deb --contents ./sluice_*.deb >contents.txt
-for file in man1/sluice.1 man5/sluice-workflow.5 sluice.schema.json bash-completion/completions/sluice zsh/vendor-completions/_sluice; do
+for file in man1/sluice.1 man5/sluice-workflow.5 sluice.schema.json dist-packages/sluice/__init__.py bash-completion/completions/sluice zsh/vendor-completions/_sluice; do
   grep -q "$file" contents.txt || { echo "$file is not in the package"; exit 1; }
 done
 dpkg-deb --info ./sluice_*.deb
