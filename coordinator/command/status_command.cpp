@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <thread>
@@ -16,11 +17,13 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* status_help = R"(sluice status [RUN] [--watch] [--json]
-Says what a run does now: components, who waits for what since when, files that
-are open or unread, memory, rates. The run does not notice. RUN is the name of a
+constexpr const char* status_help = R"(sluice status [RUN] [--watch] [--files] [--json]
+Says what a run does now: components, who waits for what since when, memory,
+rates, files by rule, and files that are open or unread, as many as fit into 24
+lines. The run does not notice. RUN is the name of a
 workflow or the number of its run; without it, the only one.
   --watch   shows it anew every second, until the run ends or ^C
+  --files   shows all files, components and waits, however many there are
   --json    for programs: one object on one line, with --watch one line a second
 kill -USR1 PID, with the number of the run, lets sluice run print the same.
 Example: sluice status tsunami --watch
@@ -30,6 +33,7 @@ struct StatusOptions {
   std::string run;
   bool watches = false;
   bool is_json = false;
+  bool has_all = false;
 };
 
 /// Nothing: there is a mistake, which is printed.
@@ -38,13 +42,15 @@ std::optional<StatusOptions> read_status_options(const Arguments& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--watch" || argument == "-w") {
       options.watches = true;
+    } else if (argument == "--files") {
+      options.has_all = true;
     } else if (argument == "--json") {
       options.is_json = true;
     } else if (argument.starts_with("-") || !options.run.empty()) {
       std::cerr << "sluice status: "
                 << (argument.starts_with("-") ? "there is no option '" + argument + "'"
                                               : std::string("at most one run can be named"))
-                << "\nwrite sluice status [RUN] [--watch] [--json]\n";
+                << "\nwrite sluice status [RUN] [--watch] [--files] [--json]\n";
       return std::nullopt;
     } else {
       options.run = argument;
@@ -66,17 +72,18 @@ class Screen {
   explicit Screen(bool watches)
       : is_terminal_(watches && ::isatty(STDOUT_FILENO) == 1), separates_(watches && !is_terminal_) {}
 
-  void show(const std::string& text) {
+  /// `headline`, then as many lines as fit of what `describe` makes.
+  void show(const std::string& headline, const std::function<std::string(std::size_t)>& describe) {
     constexpr const char* home_and_clear = "\x1b[H\x1b[J";
-    if (is_terminal_) {
-      winsize size{};
-      const bool is_known =
-          ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 1;
-      std::cout << home_and_clear
-                << fit_to_screen(text, is_known ? size.ws_col : 80U, is_known ? size.ws_row - 1U : 23U);
-    } else {
+    winsize size{};
+    const bool is_known =
+        is_terminal_ && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 1;
+    const std::size_t lines = is_known ? size.ws_row - 1U : 23U;
+    const std::string text = headline + describe(lines - 1);
+    if (is_terminal_)
+      std::cout << home_and_clear << fit_to_screen(text, is_known ? size.ws_col : 80U, lines);
+    else
       std::cout << text << (separates_ ? "\n" : "");
-    }
     std::cout << std::flush;
   }
 
@@ -97,7 +104,10 @@ void show_views(const RunRecord& run, const StatusOptions& options, bool& has_sh
     if (options.is_json) {
       std::cout << status_as_json(view, run.name, run.process, earlier, states) << '\n' << std::flush;
     } else {
-      screen.show(headline(run) + describe_status(view, earlier, states));
+      screen.show(headline(run), [&](std::size_t lines) {
+        return options.has_all ? describe_status(view, earlier, states)
+                               : describe_status(view, earlier, states, lines);
+      });
     }
     if (!options.watches || !std::cout) return;
     has_shown = true;

@@ -16,8 +16,19 @@ using matcher::FileView;
 using runtime::RunView;
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Files that a person is shown; the others are counted.
-constexpr std::size_t most_files = 20;
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+/// The first lines of a block, where it has more than `most`; the last of them counts the others.
+std::string shortened(const std::string& block, std::size_t most, const std::string& what) {
+  const std::size_t count = lines_in(block);
+  if (count <= most) return block;
+  const std::size_t kept = most > 0 ? most - 1 : 0;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < kept; ++i) end = block.find('\n', end) + 1;
+  return block.substr(0, end) + "and " + format_count(count - kept, what) + " more: --files shows all\n";
+}
 
 std::string seconds_text(std::uint64_t milliseconds) {
   return std::to_string(milliseconds / 1000) + " s";
@@ -197,15 +208,13 @@ std::string describe_file(const FileView& file) {
   return joined(parts);
 }
 
-std::string describe_files(const RunView& view) {
+std::string describe_files(const RunView& view, std::size_t most_lines) {
   Rows rows;
-  for (const FileView& file : view.files) {
-    if (rows.size() == most_files) break;
+  for (const FileView& file : view.files)
     rows.push_back({file.name, format_bytes(file.bytes), describe_file(file)});
-  }
-  std::string text = format_table(rows, {false, true, false});
-  if (const std::uint64_t more = view.more_files + view.files.size() - rows.size(); more > 0)
-    text += "and " + format_count(more, "step") + " more that readers have not finished\n";
+  std::string text = shortened(format_table(rows, {false, true, false}), most_lines, "file");
+  if (view.more_files > 0)
+    text += "and " + format_count(view.more_files, "step") + " more that readers have not finished\n";
   for (const runtime::DrainStatus& drain : view.drains) {
     text += drain.name + " is being written to disk: " + format_bytes(drain.done_bytes) + " of " +
             format_bytes(drain.total_bytes);
@@ -237,10 +246,21 @@ Traffic traffic_of(const RunView& view, const std::optional<RunView>& earlier) {
 }
 
 std::string describe_status(const RunView& view, const std::optional<RunView>& earlier,
-                            const ProcessStates& states) {
-  return describe_memory(view) + describe_traffic(traffic_of(view, earlier)) + "\n" +
-         describe_components(view, states) + "\n" + describe_waits(view) + describe_own_calls(states.in_mpi) +
-         "\n" + describe_rules(view) + "\n" + describe_files(view);
+                            const ProcessStates& states, std::size_t most_lines) {
+  const std::string traffic = describe_traffic(traffic_of(view, earlier));
+  // Each block may have a part of what is left, and the files may have the rest.
+  std::size_t left = std::max(most_lines, std::size_t{1}) - 1;
+  const auto take = [&](const std::string& block, std::size_t parts, const std::string& what) {
+    std::string text = shortened(block, std::max(left / parts, std::size_t{3}), what);
+    left -= std::min(left, lines_in(text) + 1);
+    return text;
+  };
+  const std::string waits = take(describe_waits(view) + describe_own_calls(states.in_mpi), 3, "wait or copy");
+  const std::string components = take(describe_components(view, states), 2, "component");
+  const std::string memory = take(describe_memory(view), 3, "node");
+  const std::string rules = take(describe_rules(view), 2, "rule");
+  return components + "\n" + waits + "\n" + memory + traffic + "\n" + rules + "\n" +
+         describe_files(view, left);
 }
 
 std::string fit_to_screen(const std::string& text, std::size_t columns, std::size_t lines) {

@@ -17,11 +17,13 @@ struct Traffic {
 [[nodiscard]] Traffic traffic_of(const runtime::RunView& view,
                                  const std::optional<runtime::RunView>& earlier = std::nullopt);
 
-/// What a run does now, in lines for a terminal: memory, components, waits as sentences, files.
-/// `earlier`: an earlier view, for the rates. `states`: own_states().
+/// What a run does now, in lines for a terminal: components, waits as sentences, memory, files by rule,
+/// files. `earlier`: an earlier view, for the rates. `states`: own_states(). Of long blocks, `most_lines`
+/// shows the beginning.
 [[nodiscard]] std::string describe_status(const runtime::RunView& view,
                                           const std::optional<runtime::RunView>& earlier = std::nullopt,
-                                          const ProcessStates& states = {});
+                                          const ProcessStates& states = {},
+                                          std::size_t most_lines = std::size_t{1} << 20);
 
 /// The same as JSON, on one line. `name`, `process`: of the run.
 [[nodiscard]] std::string status_as_json(const runtime::RunView& view, const std::string& name,

@@ -72,6 +72,20 @@ def status():
     call(SLUICE, "status", str(run.pid), status=2)
 
 
+def screenful():
+    """However many files and rules there are, the status fits 24 lines, and --files shows all."""
+    run = begin_run("repeat 60 write a%d.nc 10", "await go repeat 60 read a%d.nc 10")
+    wait_for(lambda: (view := json_of(run)) and view["rules"][0]["files"] == 60, "60 files")
+    short = status_of(run).out.splitlines()
+    expect(len(short) <= 24, f"{len(short)} lines")
+    expect(short[1].startswith("component") and any(line.startswith("memory:") for line in short), "components and memory are shown")
+    expect(re.search(r"^and \d+ files more: --files shows all$", "\n".join(short), re.M), "the others are counted")
+    long = status_of(run, "--files").out
+    expect(all(f"a{i}.nc" in long for i in range(60)), "--files shows all")
+    allow("go")
+    finish(run, 0)
+
+
 def several_ranks():
     """Ranks are told apart: two of four wait, and files show who reads and who has yet to."""
     run = begin_run("write a.nc 100 await go write b.nc 100", "whole a.nc 100 late more whole b.nc 100", ranks=(2, 2))
