@@ -39,6 +39,13 @@ std::size_t conversion_length(std::string_view text) {
 
 constexpr const char* known_wildcards = "the wildcards are '*', '?' and '[a-z]'. ";
 
+/// What stands at `at` only in regular expressions; empty: nothing.
+std::string_view sign_of_expression(std::string_view text, std::size_t at) {
+  const bool is_anchor = (at == 0 && text[at] == '^') || (at + 1 == text.size() && text[at] == '$');
+  const bool is_repetition = text[at] == '+' && at > 0 && text[at - 1] == ']';
+  return is_anchor || is_repetition ? text.substr(at, 1) : std::string_view();
+}
+
 /// Finds wildcards of other programs. Such a wildcard is a mistake here, not a part of a name.
 std::optional<GlobProblem> foreign_wildcard(std::string_view text, std::size_t at) {
   if (const std::size_t length = conversion_length(text.substr(at)); length > 0) {
@@ -46,6 +53,10 @@ std::optional<GlobProblem> foreign_wildcard(std::string_view text, std::size_t a
     return GlobProblem{"'" + conversion + "' is not a wildcard here: " + known_wildcards +
                        "Write '*' instead, or '[%]' for a '%' in the name"};
   }
+  if (const std::string_view sign = sign_of_expression(text, at); !sign.empty())
+    return GlobProblem{"'" + std::string(sign) + "' is not a wildcard here: " + known_wildcards +
+                       "This is no regular expression: write '*' for '.*'. In a name, write '?' for '" +
+                       std::string(sign) + "'"};
   const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
   if (end == std::string_view::npos) return std::nullopt;
   return GlobProblem{"'" + std::string(text.substr(at, end + 1 - at)) +

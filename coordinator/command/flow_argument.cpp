@@ -4,6 +4,9 @@
 
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -115,18 +118,27 @@ std::optional<workflows::Workflow> read_workflow(const std::string& flow) {
   return std::nullopt;
 }
 
-int write_flow(const FlowOutput& output, const std::string& yaml) {
+bool may_write(const FlowOutput& output) {
   std::error_code error;
   const std::string what = "sluice " + output.command + ": " + output.flow.string();
   if (!output.is_forced && std::filesystem::exists(output.flow, error)) {
     std::cerr << what << " exists\ngive another name by -o, or --force\n";
-    return status_mistake;
+    return false;
   }
+  const std::filesystem::path directory = std::filesystem::absolute(output.flow).parent_path();
+  if (::access(directory.c_str(), W_OK) == 0) return true;
+  std::cerr << what << " could not be written: " << directory.string() << ": " << std::strerror(errno)
+            << '\n';
+  return false;
+}
+
+int write_flow(const FlowOutput& output, const std::string& yaml) {
+  if (!may_write(output)) return status_mistake;
   std::ofstream stream(output.flow, std::ios::binary | std::ios::trunc);
   stream << yaml;
   stream.close();
   if (stream) return status_ok;
-  std::cerr << what << " could not be written\n";
+  std::cerr << "sluice " << output.command << ": " << output.flow.string() << " could not be written\n";
   return status_mistake;
 }
 

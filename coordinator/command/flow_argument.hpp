@@ -33,6 +33,8 @@ struct FlowOutput {
   std::filesystem::path flow;
   bool is_forced = false;  ///< an existing file is replaced
 };
+/// Whether the workflow file may be written; prints why not.
+[[nodiscard]] bool may_write(const FlowOutput& output);
 /// Writes the workflow file. Returns the exit status, and prints why there is none.
 [[nodiscard]] int write_flow(const FlowOutput& output, const std::string& yaml);
 

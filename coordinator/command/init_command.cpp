@@ -191,7 +191,8 @@ int init_command(const Arguments& arguments) {
   if (!line) return status;
   Environment environment = current_environment();
   auto components = read_components(*line, environment);
-  if (!components) return status_mistake;
+  const FlowOutput output{"init", line->flow, line->is_forced};
+  if (!components || !may_write(output)) return status_mistake;  // before the trial, which may take long
   const std::filesystem::path directory = std::filesystem::canonical(std::filesystem::current_path());
   std::vector<DraftRule> rules = guess_rules(*components, directory);
   std::vector<std::filesystem::path> left;
@@ -208,13 +209,17 @@ int init_command(const Arguments& arguments) {
     rules = take_rules(*tried, directory, *components);
     left = left_files(*tried, rules, directory);
   }
-  status = write_flow({"init", line->flow, line->is_forced}, write_draft(*components, rules, line->tries));
+  status = write_flow(output, write_draft(*components, rules, line->tries));
   if (status != status_ok) return status;
   const std::string flow = line->flow.string();
   std::cout << "sluice init: wrote " << flow << " with " << format_count(components->size(), "component")
             << " and " << format_count(rules.size(), "file rule");
   if (!line->tries) std::cout << "; see in it which files are exchanged";
   std::cout << '\n';
+  if (line->tries && rules.empty())
+    std::cout
+        << "sluice init: no program has read a file that another one wrote, so there is nothing to couple: "
+           "give all programs that exchange files, and look at the names and directories that they use\n";
   tell_left(left, line->removes);
   std::cout << "next: sluice check " << flow << '\n';
   return status_ok;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <set>
 
@@ -10,5 +11,10 @@ namespace sluice::coordinator {
 /// pattern has "**", those of one directory below are found alone.
 [[nodiscard]] std::set<std::filesystem::path> files_on_disk(const workflows::Workflow& workflow,
                                                             const workflows::FileRule& rule);
+
+/// A file below the workflow's directory that is no rule's, was changed after `began_ns`, and has nearly a
+/// name of the rule: in another directory or case, with another ending, or with a slip. Empty: there is none.
+[[nodiscard]] std::filesystem::path similar_file(const workflows::Workflow& workflow,
+                                                 const workflows::FileRule& rule, std::int64_t began_ns);
 
 }  // namespace sluice::coordinator

@@ -155,6 +155,9 @@ class CouplingWarnings {
     if (uncovered != report_.ordinary_files.end()) {
       text +=
           ". " + rule.writer + " wrote " + uncovered->path + ", and no rule covers that file: correct 'path'";
+    } else if (const auto similar = similar_file(workflow_, rule, outcome_.began_ns); !similar.empty()) {
+      text += ". " + similar.string() +
+              " was written during the run, and no rule covers it: if it is meant, correct 'path'";
     } else if (!contains(report_.connected, rule.writer)) {
       text += ": its writer " + rule.writer + " has used no coupled file";
     } else {
