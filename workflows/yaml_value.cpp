@@ -36,7 +36,7 @@ bool has_known_tag(const YAML::Node& node) {
 }
 
 /// What the same is called elsewhere, and here.
-constexpr std::array<std::array<std::string_view, 2>, 42> other_words{{
+constexpr std::array<std::array<std::string_view, 2>, 44> other_words{{
     {"env", "environment"},
     {"vars", "environment"},
     {"variables", "environment"},
@@ -66,6 +66,8 @@ constexpr std::array<std::array<std::string_view, 2>, 42> other_words{{
     {"after", "start"},
     {"depends", "start"},
     {"depends-on", "start"},
+    {"needs", "start"},
+    {"requires", "start"},
     {"file", "path"},
     {"filename", "path"},
     {"pattern", "path"},
@@ -112,7 +114,9 @@ std::string meant_by(const std::string& word, const Words& words, std::span<cons
 
 /// "did you mean …" for a key that is not allowed at its place; empty: nothing is near.
 std::string guess_key(const std::string& key, std::span<const std::string> allowed) {
-  if (const std::string meant = meant_by(key, other_words, allowed); !meant.empty()) return meant;
+  std::string word = key;
+  std::ranges::replace(word, '_', '-');
+  if (const std::string meant = meant_by(word, other_words, allowed); !meant.empty()) return meant;
   const auto is_key = [&](const Key& known) { return known.name == key; };
   const auto known = std::ranges::find_if(all_keys(), is_key);
   if (known == all_keys().end()) return suggestion(key, allowed);

@@ -51,13 +51,21 @@ std::string describe_unusable(const std::filesystem::path& path) {
   return "'" + path.string() + "' does not exist" + nearest_program(path);
 }
 
+/// For a command that is a list of one text.
+std::string advice_on_blanks(const std::string& name) {
+  if (name.find(' ') == std::string::npos) return {};
+  std::string words;
+  for (const char c : name) words += c == ' ' ? std::string(", ") : std::string(1, c);
+  return ". In a list, each word is an element: write [" + words + "], or the text without a list";
+}
+
 }  // namespace
 
 FoundProgram find_program(const std::string& name, const std::filesystem::path& directory,
                           std::string_view search_path) {
   if (name.find('/') != std::string::npos) {
     const std::filesystem::path path = (directory / name).lexically_normal();
-    return {path, is_executable_file(path) ? "" : describe_unusable(path)};
+    return {path, is_executable_file(path) ? "" : describe_unusable(path) + advice_on_blanks(name)};
   }
   for (std::size_t start = 0; start <= search_path.size();) {
     const std::size_t end = std::min(search_path.find(':', start), search_path.size());
@@ -73,7 +81,7 @@ FoundProgram find_program(const std::string& name, const std::filesystem::path& 
     problem += ". The component's directory has such a file, which is not executable: run chmod +x " + name +
                " and write ./" + name + ", or name its interpreter" + interpreter_advice(name);
   } else {
-    problem += nearest_program(directory / name);
+    problem += nearest_program(directory / name) + advice_on_blanks(name);
   }
   return {{}, problem};
 }
