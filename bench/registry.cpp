@@ -99,7 +99,7 @@ class Run {
           {{0, "step_" + std::to_string(i) + ".nc"}, {++group_, 0, 1}, {}, matcher::Purpose::create});
       registry_.set_header(next_message(), writer, {answers_.step, std::vector<std::byte>(1000), {}});
       registry_.need_segment(next_message(), writer, {answers_.step, SegmentUse::data, 65536});
-      registry_.publish(writer, {answers_.step, 0, {}});
+      registry_.close(writer, {PublishRequest{answers_.step, 0, {}}});
     }
     open(readers_, {0, "step_none.nc"});
   }
@@ -129,14 +129,14 @@ class Run {
       registry_.need_segment(next_message(), processes[i], {step, SegmentUse::data, bytes});
     for (const ProcessId process : processes) {
       ++messages_;
-      registry_.publish(process, {step, 0, {}});
+      registry_.close(process, {PublishRequest{step, 0, {}}});
     }
     return step;
   }
   void close(const Processes& processes, StepId step) {
     for (const ProcessId process : processes) {
       ++messages_;
-      registry_.close_read(process, {step, {}});
+      registry_.close(process, {ReadEnd{step, {}}});
     }
   }
 

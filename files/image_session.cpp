@@ -174,19 +174,18 @@ FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& 
   if (is_look) request.which = runtime::Open::Which::look;
   request.wants = runtime::Open::Form::bytes;
   request.is_kept = match.rule.is_stream && match.rule.may_restart && !is_look;
-  auto answer = exchange(connection, MessageType::open, runtime::encode(request), MessageType::image_made);
-  const auto made = runtime::decode<runtime::ImageMade>(answer.fields);
+  auto [image, made] = runtime::image_of(
+      exchange(connection, MessageType::open, runtime::encode(request), MessageType::image_made));
   if (!made.path.empty()) {
     FoundImage on_disk = made.step == 0 ? FoundImage{{}, made.path} : file_of_step(match, made.path);
     on_disk.step = made.step;
     return on_disk;
   }
-  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
   if (request.is_kept && made.step != 0) keep_step(match.file, made.step);
   FoundImage found{{}, {}, made.step};
   if (!made.grows) found.image = known_image(match.file, made.step);
   if (found.image) return found;
-  found.image = std::move(answer.descriptors.front());
+  found.image = std::move(image);
   remember(match.file, made.step, found.image);
   return found;
 }
@@ -212,7 +211,8 @@ void ImageSession::leave_steps(Connection& connection, const std::string* file) 
     if (kept_steps_.empty()) keeper = 0;
   }
   for (const std::uint64_t step : left)
-    send(connection.socket, {MessageType::close_read, 0, runtime::encode(runtime::CloseRequest{step, {}})});
+    send(connection.socket,
+         {MessageType::close, 0, runtime::encode(runtime::Close{runtime::ReadEnd{step, {}}})});
 }
 
 void ImageSession::leave_steps() {
@@ -229,12 +229,6 @@ OpenedFile ImageSession::open_file(const runtime::OpenFile& request) {
   return {std::move(answer.descriptors.front()), opened.names};
 }
 
-void ImageSession::remove_file(const runtime::OpenFile& name) {
-  runtime::Open removal{name.key, {}, name.path, runtime::Purpose::remove};
-  removal.wants = runtime::Open::Form::bytes;
-  (void)ask(MessageType::open, runtime::encode(removal), MessageType::done);
-}
-
 void ImageSession::name_file(const runtime::NameFile& request) {
   (void)ask(MessageType::name_file, runtime::encode(request), MessageType::done);
 }
@@ -243,8 +237,8 @@ void ImageSession::await_file(const runtime::AwaitFile& request) {
   (void)ask(MessageType::await_file, runtime::encode(request), MessageType::done);
 }
 
-void ImageSession::change_file(const runtime::ChangeFile& request) {
-  (void)ask(MessageType::change_file, runtime::encode(request), MessageType::done);
+void ImageSession::ask(const runtime::Open& open) {
+  (void)ask(MessageType::open, runtime::encode(open), MessageType::done);
 }
 
 void ImageSession::tell(const runtime::FileHolder& holder) {

@@ -103,16 +103,15 @@ class ImageSession {
   void tell(const runtime::FileHolder& holder);
   /// A line for the event log, once in the run.
   void complain(const std::string& text);
-  /// Throws Error(NC_ENOENT) where this run has none.
-  void remove_file(const runtime::OpenFile& name);
-  /// The same; NC_EEXIST where the new name is to be new, and is not.
+  /// Throws Error: NC_ENOENT where this run has no such file, NC_EEXIST where the new name is to be new, and
+  /// is not.
   void name_file(const runtime::NameFile& request);
   /// Returns when the file, which this process has closed, has its bytes on the disk; after an fsync: when
   /// readers see the file, and it is saved, as its rule says. Throws Error.
   void await_file(const runtime::AwaitFile& request);
-  /// As a component that only reads the file. Returns when the file counts as removed. Throws Error:
-  /// NC_ENOENT where this run has none, NC_EPERM where the file is to stay as it is.
-  void change_file(const runtime::ChangeFile& request);
+  /// An open that opens nothing: to remove, change or hide. Throws Error: NC_ENOENT where this run has no
+  /// such file, NC_EPERM where the file is to stay as it is.
+  void ask(const runtime::Open& open);
 
  private:
   struct Connection {

@@ -94,7 +94,9 @@ int give_name(const runtime::NameFile& request) noexcept {
 }
 
 int remove_named_file(const runtime::OpenFile& name) noexcept {
-  return try_to([&] { process_session().remove_file(name); });
+  runtime::Open removal{name.key, {}, name.path, runtime::Purpose::remove};
+  removal.wants = runtime::Open::Form::bytes;
+  return try_to([&] { process_session().ask(removal); });
 }
 
 int list_below(int directory, const char* path, std::map<std::string, bool>& files) noexcept {

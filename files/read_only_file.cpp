@@ -21,8 +21,9 @@ void ask(const std::string& path, bool removes) {
   const auto match = runtime::find_rule(session.environment(), path);
   if (!match || !runtime::is_read_as_file(*match)) throw Error(NC_ENOENT, path);
   if (removes && matcher::is_written_in_place(match->rule.through)) throw Error(NC_ENOENT, path);
-  if (RunView* const view = attached_view()) return view->change(*match, removes);
-  session.change_file({match->key, match->file, removes});
+  const runtime::Open open = match->open({}, removes ? runtime::Purpose::hide : runtime::Purpose::change);
+  if (RunView* const view = attached_view()) return view->ask(open);
+  session.ask(open);
 }
 
 /// A run that does not answer has ended: what is left is the disk.

@@ -26,8 +26,8 @@ std::optional<FoundImage> RunView::find(const runtime::RuleMatch& match) {
     return std::nullopt;  // the run has ended
   }
   try {
-    runtime::NewestImage newest = look->newest_image(match.key, match.file);
-    return FoundImage{std::move(newest.image), std::move(newest.path)};
+    runtime::FileImage newest = look->image(match.key, match.file);
+    return FoundImage{std::move(newest.file), std::move(newest.made.path)};
   } catch (const Error& error) {
     if (error.status() == NC_ENOENT) return std::nullopt;
     if (look->is_alive()) throw;
@@ -36,10 +36,10 @@ std::optional<FoundImage> RunView::find(const runtime::RuleMatch& match) {
   }
 }
 
-void RunView::change(const runtime::RuleMatch& match, bool removes) {
+void RunView::ask(const runtime::Open& open) {
   const std::lock_guard lock(mutex_);
   try {
-    observer().change_file({match.key, match.file, removes});
+    observer().ask(open);
   } catch (const Error&) {
     if (observer_ && !observer_->is_alive()) observer_.reset();
     throw;

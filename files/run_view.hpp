@@ -21,9 +21,9 @@ class RunView {
   /// The newest published step of the file; nothing when there is none, or when the run has ended. Throws
   /// Error.
   [[nodiscard]] std::optional<FoundImage> find(const runtime::RuleMatch& match);
-  /// The process is about to change or remove the file. Throws Error: NC_EPERM where the run has it, and
+  /// The process is about to change or hide the file. Throws Error: NC_EPERM where the run has it, and
   /// another one where the disk has it.
-  void change(const runtime::RuleMatch& match, bool removes);
+  void ask(const runtime::Open& open);
   /// The published files of the directory that are in memory, and those that the component is writing; none
   /// when the run has ended. `directory`: absolute, without symbolic links.
   [[nodiscard]] std::vector<runtime::PublishedFile> list(const std::string& directory,

@@ -41,9 +41,9 @@ void FileStep::note_failure(int status) noexcept {
 void FileStep::end(std::int64_t record_count, const runtime::AccessCounters& counters) {
   is_open_ = false;
   if (use_ == Use::read) {
-    session_->close_read({step_, counters});
+    session_->close({runtime::ReadEnd{step_, counters}});
   } else {
-    session_->publish({step_, record_count, counters});
+    session_->close({runtime::PublishRequest{step_, record_count, counters}});
     session_->await_taken();  // what the program notes of its progress is in the run's record, too
   }
 }
@@ -51,9 +51,10 @@ void FileStep::end(std::int64_t record_count, const runtime::AccessCounters& cou
 void FileStep::discard() {
   is_open_ = false;
   if (use_ == Use::read) {
-    session_->close_read({step_, {}});
+    session_->close({runtime::ReadEnd{step_, {}}});
   } else {
-    session_->discard({step_, is_untouched_ ? runtime::StepEnd::untouched : runtime::StepEnd::aborted});
+    session_->close(
+        {runtime::Discard{step_, is_untouched_ ? runtime::StepEnd::untouched : runtime::StepEnd::aborted}});
   }
 }
 

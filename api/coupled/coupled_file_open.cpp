@@ -57,7 +57,7 @@ void leave_former_steps(const std::string& path, bool goes_on) {
 
 /// A share in a step that this group will write. Waits until no process reads the file.
 std::unique_ptr<FileStep> create_step(const CoupledGroup& group, const runtime::Open& create) {
-  const runtime::Created created = group.session->create(create);
+  const runtime::Opened created = group.session->open(create);
   return std::make_unique<FileStep>(group.session, created.step, FileStep::Use::create);
 }
 

@@ -21,21 +21,6 @@ int refuse(int error_number) noexcept {
   return runtime::is_refused;
 }
 
-/// The step is held from its opening until its image is here.
-runtime::Session::Image image_of(runtime::Session& session, std::uint64_t step) {
-  runtime::CloseRequest close{step, {}};
-  try {
-    auto image = session.image({step});
-    close.counters.opens = 1;
-    close.counters.opened_bytes = image.bytes;
-    session.close_read(close);
-    return image;
-  } catch (const Error&) {
-    session.close_read(close);
-    throw;
-  }
-}
-
 /// Calls `use` with the step of a stream that the program has opened last by the C library.
 template <class Use>
 void with_taken_step(const std::string& file, const Use& use) {
@@ -59,14 +44,14 @@ int find(const char* path, char* on_disk, std::size_t capacity, runtime::FindPur
   runtime::Open open = match->open(alone);
   open.continues = again;
   if (is_look) open.which = runtime::Open::Which::look;
-  const auto opened = session->open(open);
+  runtime::FileImage image = session->image(open);
   if (match->rule.is_stream && !is_look)
-    with_taken_step(match->file, [&](std::uint64_t& step) { step = opened.step; });
-  if (opened.is_in_files) session->close_read({opened.step, {}});
-  if (opened.step != 0 && !opened.is_in_files) return image_of(*session, opened.step).file.release();
-  if (opened.path.size() >= capacity) return refuse(ENAMETOOLONG);
-  std::ranges::copy(opened.path, on_disk);
-  on_disk[opened.path.size()] = '\0';
+    with_taken_step(match->file, [&](std::uint64_t& step) { step = image.made.step; });
+  if (image.file) return image.file.release();
+  const std::string& path_on_disk = image.made.path;
+  if (path_on_disk.size() >= capacity) return refuse(ENAMETOOLONG);
+  std::ranges::copy(path_on_disk, on_disk);
+  on_disk[path_on_disk.size()] = '\0';
   return runtime::is_on_disk;
 }
 

@@ -98,7 +98,8 @@ void MemoryDriver::start_writing(Parts& parts) {
     if (parts.offer) use_offer(std::move(*parts.offer));
   } catch (...) {
     // The step is open at the matcher, and no destructor would give it back.
-    if (!parts.offer) session_->discard({step_, runtime::StepEnd::aborted, "its create or open has failed"});
+    if (!parts.offer)
+      session_->close({runtime::Discard{step_, runtime::StepEnd::aborted, "its create or open has failed"}});
     throw;
   }
 }
@@ -113,7 +114,7 @@ void MemoryDriver::start_reading(const Parts& parts) {
   try {
     reader_.add_ranges(parts.ranges);
   } catch (...) {
-    if (!read_) session_->close_read({step_, {}});
+    if (!read_) session_->close({runtime::ReadEnd{step_, {}}});
     throw;
   }
 }
@@ -401,9 +402,9 @@ void MemoryDriver::publish(std::int64_t record_count) {
                                         call_times(),
                                         writing_->pattern.extent()};
   if (writing_->offer) {
-    session_->publish(*writing_->offer, request);
+    session_->close(*writing_->offer, request);
   } else {
-    session_->publish(request);
+    session_->close({request});
   }
   session_->keep_log(
       key_, {step_, static_cast<std::uint32_t>(comm_.rank()), static_cast<std::uint32_t>(comm_.size()),
@@ -413,10 +414,10 @@ void MemoryDriver::publish(std::int64_t record_count) {
 void MemoryDriver::close_read() {
   expect_own_process();
   is_open_ = false;
-  runtime::CloseRequest request{step_, counters_, call_times()};
-  if (!read_) return session_->close_read(request);
+  runtime::ReadEnd request{step_, counters_, call_times()};
+  if (!read_) return session_->close({request});
   request.group = read_group_;
-  session_->close_read(*read_, request);
+  session_->close(*read_, request);
 }
 
 void MemoryDriver::close(const formats::Header& header) {
@@ -438,7 +439,7 @@ void MemoryDriver::discard(bool is_new) {
 void MemoryDriver::drop_step() {
   writing_->group->leave(0);
   if (writing_->disk) writing_->disk->remove();
-  session_->discard({step_});
+  session_->close({runtime::Discard{step_}});
 }
 
 }  // namespace sluice::api

@@ -101,8 +101,8 @@ std::unique_ptr<StepBurstLog> make_log(const std::optional<BurstOptions>& option
                             step,
                             {log.run.number, log.run.begin_ns, group.member.group}});
   } catch (...) {
-    group.session->discard({static_cast<std::uint64_t>(step.step), runtime::StepEnd::aborted,
-                            "the log of a process could not be made"});
+    group.session->close({runtime::Discard{static_cast<std::uint64_t>(step.step), runtime::StepEnd::aborted,
+                                           "the log of a process could not be made"}});
     throw;
   }
 }
@@ -119,7 +119,8 @@ void continue_log(KeptLog& kept, const CoupledGroup& group, std::uint64_t step, 
   try {
     if (parts.disk) parts.disk->go_on(step);
   } catch (...) {
-    group.session->discard({step, runtime::StepEnd::aborted, "the log of a process could not be continued"});
+    group.session->close(
+        {runtime::Discard{step, runtime::StepEnd::aborted, "the log of a process could not be continued"}});
     throw;
   }
 }
@@ -167,7 +168,7 @@ std::unique_ptr<MemoryDriver> make_offered(const Communicator& comm, CoupledGrou
     return nullptr;
   }
   if (driver == nullptr)
-    group.session->discard({offer.step, runtime::StepEnd::aborted, "its create has failed"});
+    group.session->close({runtime::Discard{offer.step, runtime::StepEnd::aborted, "its create has failed"}});
   throw_where_failed(outcome, worst);
   return driver;
 }
@@ -202,7 +203,7 @@ std::optional<OpenedDriver> open_offered(const OpenRequest& request, CoupledGrou
     if (driver != nullptr) driver->forget();
     return std::nullopt;
   }
-  if (driver == nullptr) group.session->close_read(read, {read.step, {}, {}, group.member.group});
+  if (driver == nullptr) group.session->close(read, runtime::ReadEnd{read.step, {}, {}, group.member.group});
   throw_where_failed(outcome, worst);
   return opened;
 }
@@ -226,10 +227,10 @@ std::optional<OpenedDriver> make_staged(const OpenRequest& request, const Beginn
   const auto options = log_options(request, environment, match);
   bool is_there_by_now = false;
   const auto make = [&] {
-    runtime::Created created;
+    runtime::Opened created;
     const std::uint64_t wait_us = microseconds_of([&] {
       try {
-        created = group.session->create(create);
+        created = group.session->open(create);
       } catch (const Error& error) {
         is_there_by_now = beginning.is_import && error.status() == NC_EEXIST;
         throw;

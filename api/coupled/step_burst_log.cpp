@@ -181,7 +181,7 @@ void StepBurstLog::with_space(std::uint64_t bytes, const Action& action) {
 /// Returns the value of `seen` for the next call.
 std::uint64_t StepBurstLog::await_disk(std::uint64_t bytes, std::uint64_t seen, const Error& full) {
   try {
-    return session_.await_disk({step_, bytes, seen, full.what()}).given_back;
+    return session_.await_disk({step_, bytes, seen, full.what()});
   } catch (const Error& refusal) {
     if (refusal.status() != NC_ENO_SPACE) throw;
     throw Error(full.status(), refusal.what());

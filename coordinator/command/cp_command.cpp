@@ -79,14 +79,14 @@ void copy_bytes(const runtime::FileDescriptor& from, std::uint64_t bytes, const 
 
 /// The destination has either its old contents or all of the new ones. Links and devices, as /dev/stdout is,
 /// are not replaced but written.
-void copy_image(const runtime::NewestImage& newest, const fs::path& destination) {
+void copy_image(const runtime::FileImage& newest, const fs::path& destination) {
   std::error_code error;
   const fs::file_type type = fs::symlink_status(destination, error).type();
   if (type != fs::file_type::not_found && type != fs::file_type::regular)
-    return copy_bytes(newest.image, newest.bytes, destination);
+    return copy_bytes(newest.file, newest.made.bytes, destination);
   const fs::path partial = destination.string() + "." + std::to_string(::getpid()) + ".part";
   try {
-    copy_bytes(newest.image, newest.bytes, partial);
+    copy_bytes(newest.file, newest.made.bytes, partial);
     fs::rename(partial, destination);
   } catch (...) {
     fs::remove(partial, error);
@@ -98,11 +98,11 @@ void copy(const RunRecord& run, const std::string& wanted, fs::path destination)
   runtime::Observer observer = runtime::observe(run.socket);
   const PublishedFile file = find_file(observer.list({}).files, wanted);
   if (fs::is_directory(destination)) destination /= fs::path(file.path).filename();
-  const runtime::NewestImage newest = observer.newest_image(file.key, file.path);
-  if (newest.image) return copy_image(newest, destination);
-  if (fs::exists(destination) && fs::equivalent(newest.path, destination))
-    throw Error(NC_EINVAL, newest.path + " is the file itself");
-  fs::copy_file(newest.path, destination, fs::copy_options::overwrite_existing);
+  const runtime::FileImage newest = observer.image(file.key, file.path);
+  if (newest.file) return copy_image(newest, destination);
+  if (fs::exists(destination) && fs::equivalent(newest.made.path, destination))
+    throw Error(NC_EINVAL, newest.made.path + " is the file itself");
+  fs::copy_file(newest.made.path, destination, fs::copy_options::overwrite_existing);
 }
 
 }  // namespace

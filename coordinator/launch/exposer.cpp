@@ -43,7 +43,7 @@ class Exposer {
   }
 
   /// The file has all bytes before its path leads to it, at each moment either to this or to an earlier one.
-  void show(const PublishedFile& file, const runtime::NewestImage& image) {
+  void show(const PublishedFile& file, const runtime::FileImage& image) {
     const fs::path path = file.path;
     const fs::path earlier = link_target(path);
     std::error_code error;
@@ -70,13 +70,13 @@ class Exposer {
   }
 
  private:
-  static void write(const fs::path& path, const runtime::NewestImage& image) {
+  static void write(const fs::path& path, const runtime::FileImage& image) {
     const runtime::FileDescriptor to(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
     if (!to) fail(path, "create");
     off_t offset = 0;
-    while (static_cast<std::uint64_t>(offset) < image.bytes) {
-      const auto left = image.bytes - static_cast<std::uint64_t>(offset);
-      const ssize_t sent = ::sendfile(to.number(), image.image.number(), &offset, left);
+    while (static_cast<std::uint64_t>(offset) < image.made.bytes) {
+      const auto left = image.made.bytes - static_cast<std::uint64_t>(offset);
+      const ssize_t sent = ::sendfile(to.number(), image.file.number(), &offset, left);
       if (sent > 0 || (sent < 0 && errno == EINTR)) continue;
       const int reason = errno;
       ::unlink(path.c_str());
@@ -101,8 +101,8 @@ class Exposer {
 /// Shows a file as it is now, and tells when that cannot be done.
 void show_newest(Exposer& exposer, runtime::Observer& reader, const PublishedFile& file) {
   try {
-    const runtime::NewestImage image = reader.read_image(file.key, file.path);
-    if (image.image) exposer.show(file, image);
+    const runtime::FileImage image = reader.image(file.key, file.path);
+    if (image.file) exposer.show(file, image);
   } catch (const Error& error) {
     if (!reader.is_alive()) throw;
     if (error.status() != NC_ENOENT) std::cerr << error.what() << std::endl;

@@ -103,6 +103,9 @@ void Opens::decide(Group& group) {
       case Purpose::remove:
         decide_remove(group);
         break;
+      case Purpose::change:
+      case Purpose::hide:
+        break;  // these have no group
     }
   } catch (const Error& error) {  // the system has no memory
     parts_.outcomes.refuse(group, error.status(), error.what());

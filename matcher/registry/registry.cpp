@@ -197,20 +197,20 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
 
 /// A removal has a group of one process, because it may have to wait.
 void Registry::open(const Ticket& ticket, ProcessId process, Open request, const WrittenFile& follows) {
+  if (request.taken.step != 0 && request.wants == Open::Form::bytes)
+    return image(ticket, process, request.taken.step);
+  if (request.taken.step != 0 && request.purpose == Purpose::create) return create_offered(process, request);
+  if (request.taken.step != 0) return read_offered(process, request);
   Process& caller = parts_->processes.at(process);
+  if (request.is_by_mere_reader()) return change_file(ticket, caller, request);
   const bool removes = request.purpose == Purpose::remove;
   if (removes) request.member = {parts_->groups.own_id(*caller.component), 0, 1};
   go_on(parts_->opens.join(ticket, caller, request, follows), request.member.rank);
   if (removes) parts_->progress.advance_on(request.key);
 }
 
-void Registry::open_offered(ProcessId process, SegmentId page, StepId step, const Open& open) {
-  open.purpose == Purpose::create ? create_offered(process, step, open)
-                                  : read_offered(process, page, step, open);
-}
-
-void Registry::create_offered(ProcessId process, StepId id, const Open& open) {
-  OfferBook::Taken taken = parts_->offers.take(id, process, open);
+void Registry::create_offered(ProcessId process, const Open& open) {
+  OfferBook::Taken taken = parts_->offers.take(open.taken.step, process, open);
   const std::vector<std::uint32_t> ended = taken.page.ended;
   Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), open);
   Step& step = *group.step;
@@ -222,8 +222,9 @@ void Registry::create_offered(ProcessId process, StepId id, const Open& open) {
   finish_ended(group, ended);
 }
 
-void Registry::read_offered(ProcessId process, SegmentId page_id, StepId id, const Open& open) {
-  const ReadOffers::Page& page = parts_->reads.take(page_id, id, process, open);
+void Registry::read_offered(ProcessId process, const Open& open) {
+  const StepId id = open.taken.step;
+  const ReadOffers::Page& page = parts_->reads.take(open.taken.page, id, process, open);
   const std::vector<std::uint32_t> ended = page.ended;
   Step* const step = parts_->datasets.find_step(id);
   if (step == nullptr || step->key != open.key || step->state != StepState::published) {
@@ -319,13 +320,11 @@ void Registry::open(std::span<const Caller> callers, Open request, const Written
   });
 }
 
-void Registry::change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key,
-                           const std::string& path, bool removes) {
-  Process& caller = parts_->processes.at(process);
+void Registry::change_file(const Ticket& ticket, Process& caller, const Open& request) {
   caller.has_opened = true;
   const std::string& component = caller.component->name;
-  if (!removes) parts_->changes.refuse_change(component, key, path);
-  parts_->changes.allow_removal(component, key);
+  if (request.purpose == Purpose::change) parts_->changes.refuse_change(component, request.key, request.path);
+  parts_->changes.allow_removal(component, request.key);
   parts_->answers.done(ticket);
 }
 
@@ -345,8 +344,13 @@ void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& 
   if (is_complete) parts_->progress.advance_on(writer.group->key);
 }
 
-void Registry::publish(ProcessId process, PublishRequest&& request) {
-  const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
+void Registry::close(ProcessId process, Close&& close) {
+  Process& caller = parts_->processes.at(process);
+  std::visit([&](auto& how) { end(caller, how); }, close.how);
+}
+
+void Registry::end(Process& caller, PublishRequest& request) {
+  const GroupMembership writer = parts_->datasets.must_write(caller, request.step);
   const FileUse use = parts_->publication.note_closed(writer, std::move(request));
   leave(*writer.group, writer.rank, use);
 }
@@ -363,8 +367,9 @@ void Registry::leave(Group& group, std::uint32_t rank, const FileUse& use) {
 }
 
 /// A step into which nobody has written anything ends without a word: nothing is lost.
-void Registry::discard(ProcessId process, StepId id, StepEnd end, const std::string& reason) {
-  Process& caller = parts_->processes.at(process);
+void Registry::end(Process& caller, const Discard& request) {
+  if (request.step == 0) return lose_changes(*caller.component, request.key);
+  const auto& [id, end, reason, changed] = request;
   const auto [group, rank] = parts_->datasets.must_write(caller, id);
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
@@ -382,15 +387,13 @@ void Registry::discard(ProcessId process, StepId id, StepEnd end, const std::str
   parts_->progress.advance_on(key);
 }
 
-void Registry::lose_changes(ProcessId process, const DatasetKey& key) {
-  Component& component = *parts_->processes.at(process).component;
+void Registry::lose_changes(Component& component, const DatasetKey& key) {
   const bool is_writer = key.rule < parts_->rules.size() && parts_->rules.of(key).writer == component.name;
   if (!is_writer) throw Error(NC_EPERM, component.name + " does not write '" + key.name + "'");
   parts_->publication.note_lost(component, {key, 0});
 }
 
-void Registry::close_read(ProcessId process, const CloseRequest& request) {
-  Process& caller = parts_->processes.at(process);
+void Registry::end(Process& caller, const ReadEnd& request) {
   const auto [group, rank] = parts_->datasets.closing_reader(caller, request);
   if (group == nullptr) {
     throw Error(NC_EINVAL, caller.name() + " does not have step " + std::to_string(request.step) + " open");
@@ -487,7 +490,7 @@ void Registry::image_made(StepId step, SegmentId file, const DrainOutcome& outco
 void Registry::make_images_ahead(StepId id) {
   Step* const step = parts_->datasets.find_step(id);
   if (step == nullptr) return;
-  parts_->images.note_published(*step, parts_->processes);
+  parts_->images.note_published(*step);
   parts_->progress.advance_memory();
 }
 

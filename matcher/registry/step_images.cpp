@@ -1,6 +1,7 @@
 #include "step_images.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,9 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
   const std::uint32_t node = process.place.node;
   if (step.state == StepState::in_progress && step.publish_at != PublishAt::sync) {
-    wait_for_publication(ticket, process, step);
+    // Not before all has been put: a reader of a file cannot wait for single elements.
+    const std::string text = parts_.names.quoted(step.key) + " (all of it, to read it as a file)";
+    parts_.get_waits.begin({ticket, process.id, step.id, text, parts_.now_ms(), true});
     return true;
   }
   parts_.spare_images.want_on(node);
@@ -51,14 +54,6 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
   }
   image.waiting.push_back(reader);
   return image.file.empty() && parts_.memory_waits.join_image_wait(id, node, {process.id, ticket.connection});
-}
-
-/// Not before all has been put: a reader of a file cannot wait for single elements.
-void StepImages::wait_for_publication(const Ticket& ticket, const Process& process, const Step& step) {
-  waiting_[step.id].push_back(ticket);
-  parts_.get_waits.begin({ticket, process.id, step.id,
-                          parts_.names.quoted(step.key) + " (all of it, to read it as a file)",
-                          parts_.now_ms()});
 }
 
 /// An image without a reader is made only where there is memory.
@@ -126,27 +121,24 @@ bool StepImages::note_made(StepId id, SegmentId file, const DrainOutcome& outcom
   return waits;
 }
 
-void StepImages::note_published(Step& step, const ProcessTable& processes) {
-  const auto waiting = waiting_.extract(step.id);
-  if (!waiting.empty()) {
-    for (const Ticket& ticket : waiting.mapped()) answer_waiting(ticket, processes);
-  }
+void StepImages::note_published(Step& step) {
+  answer_waiting(step);
   for (const MatcherPlace place : std::exchange(asked_by_[step.key.rule], {})) {
     if (!step.images.contains(place.node)) (void)begin(step, place, nullptr);
   }
 }
 
-/// Unless the wait has been refused, or its process has ended.
-void StepImages::answer_waiting(const Ticket& ticket, const ProcessTable& processes) {
-  const auto wait = std::ranges::find(parts_.get_waits.all(), ticket, &GetWait::ticket);
-  if (wait == parts_.get_waits.all().end()) return;
-  const StepId id = wait->step;
-  const Process* const process = processes.processes().find(wait->process);
-  parts_.get_waits.end(ticket);
-  try {
-    if (process != nullptr) (void)ask(ticket, *process, id);
-  } catch (const Error& error) {
-    parts_.answers.refused(ticket, error.status(), error.what());
+void StepImages::answer_waiting(const Step& step) {
+  std::vector<GetWait> waiting;
+  std::ranges::copy_if(parts_.get_waits.all(), std::back_inserter(waiting),
+                       [&](const GetWait& wait) { return wait.is_for_image && wait.step == step.id; });
+  for (const GetWait& wait : waiting) {
+    parts_.get_waits.end(wait.ticket);
+    try {
+      (void)ask(wait.ticket, parts_.processes.at(wait.process), step.id);
+    } catch (const Error& error) {
+      parts_.answers.refused(wait.ticket, error.status(), error.what());
+    }
   }
 }
 

@@ -24,18 +24,15 @@ class StepImages {
   [[nodiscard]] bool note_made(StepId id, SegmentId file, const DrainOutcome& outcome);
   /// The step is published: answers who has waited for that, and makes its images on the nodes that have
   /// asked for one of the rule's last step, where there is memory. They are to ask again.
-  void note_published(Step& step, const ProcessTable& processes);
+  void note_published(Step& step);
 
  private:
   [[nodiscard]] bool begin(Step& step, MatcherPlace place, const StepImage::Reader* reader);
-  void wait_for_publication(const Ticket& ticket, const Process& process, const Step& step);
-  void answer_waiting(const Ticket& ticket, const ProcessTable& processes);
+  void answer_waiting(const Step& step);
   void refuse(Step& step, std::uint32_t node, int status, const std::string& text);
 
   RegistryParts& parts_;
   std::map<std::uint32_t, std::set<MatcherPlace>> asked_by_;  ///< by rule: matchers, since the last step
-  /// By step: who waits until it is published. GetWaits has them, too, until then.
-  std::map<StepId, std::vector<Ticket>> waiting_;
 };
 
 }  // namespace sluice::matcher

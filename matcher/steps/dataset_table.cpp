@@ -149,8 +149,7 @@ GroupMembership DatasetTable::writer(const Process& process, StepId id) const no
   return step == nullptr ? GroupMembership{} : process.writes(*step);
 }
 
-GroupMembership DatasetTable::closing_reader(const Process& process,
-                                             const CloseRequest& close) const noexcept {
+GroupMembership DatasetTable::closing_reader(const Process& process, const ReadEnd& close) const noexcept {
   const Step* const step = find_step(close.step);
   return step == nullptr ? GroupMembership{} : process.closes(*step, close);
 }

@@ -128,8 +128,7 @@ class DatasetTable {
   /// Process::reads, Process::writes and Process::closes; no group when there is no such step.
   [[nodiscard]] GroupMembership reader(const Process& process, StepId id) const noexcept;
   [[nodiscard]] GroupMembership writer(const Process& process, StepId id) const noexcept;
-  [[nodiscard]] GroupMembership closing_reader(const Process& process,
-                                               const CloseRequest& close) const noexcept;
+  [[nodiscard]] GroupMembership closing_reader(const Process& process, const ReadEnd& close) const noexcept;
   /// As writer(). Throws Error(NC_EINVAL) when the process is not writing the step.
   [[nodiscard]] GroupMembership must_write(const Process& process, StepId id) const;
   [[nodiscard]] const std::map<StepId, std::unique_ptr<Step>>& steps() const noexcept { return steps_; }

@@ -44,7 +44,7 @@ GroupMembership Process::reads(const Step& step) const noexcept {
   return reading(*this, step, [](const Group&) { return true; });
 }
 
-GroupMembership Process::closes(const Step& step, const CloseRequest& close) const noexcept {
+GroupMembership Process::closes(const Step& step, const ReadEnd& close) const noexcept {
   return reading(*this, step, [&](const Group& group) {
     return close.group == 0 ? !group.is_offered : group.is_offered && group.member.group == close.group;
   });

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/matcher_choice.hpp"
@@ -35,6 +36,13 @@ Welcome welcome_of(const ReceivedMessage& answer, const std::string& socket_path
                             "): use the `sluice` command and the library of one installation");
   }
   return welcome;
+}
+
+FileImage image_of(ReceivedMessage answer) {
+  auto made = decode<ImageMade>(answer.fields);
+  if (!made.path.empty()) return {{}, std::move(made)};
+  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
+  return {std::move(answer.descriptors.front()), std::move(made)};
 }
 
 void throw_if_error(const ReceivedMessage& answer) {

@@ -4,22 +4,10 @@
 #include <utility>
 
 #include "sluice/formats/error.hpp"
-#include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/wire.hpp"
 
 namespace sluice::runtime {
-
-namespace {
-
-NewestImage image_in(ReceivedMessage answer) {
-  auto made = decode<ImageMade>(answer.fields);
-  if (!made.path.empty()) return {{}, 0, std::move(made.path)};
-  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
-  return {std::move(answer.descriptors.front()), made.bytes, {}};
-}
-
-}  // namespace
 
 Observer::Observer(PacketSocket socket, const std::string& socket_path, const std::string& component)
     : socket_(std::move(socket)) {
@@ -52,30 +40,14 @@ RunView Observer::watch(const WatchRequest& request) {
   return decode<RunView>(exchange(MessageType::watch, encode(request), MessageType::run_view).fields);
 }
 
-NewestImage Observer::newest_image(const DatasetKey& key, const std::string& path) {
+FileImage Observer::image(const DatasetKey& key, const std::string& path) {
   Open open{key, {random_number() >> 1, 0, 1}, path};
   open.wants = Open::Form::bytes;
-  return image_in(exchange(MessageType::open, encode(open), MessageType::image_made));
+  return image_of(exchange(MessageType::open, encode(open), MessageType::image_made));
 }
 
-void Observer::change_file(const ChangeFile& request) {
-  (void)exchange(MessageType::change_file, encode(request), MessageType::done);
-}
-
-NewestImage Observer::read_image(const DatasetKey& key, const std::string& path) {
-  const Member alone{random_number() >> 1, 0, 1, false};
-  const auto opened =
-      decode<Opened>(exchange(MessageType::open, encode(Open{key, alone, path}), MessageType::opened).fields);
-  if (opened.step == 0) return {{}, 0, opened.path};
-  const CloseRequest close{opened.step, {}};
-  try {
-    auto answer = exchange(MessageType::image, encode(ImageRequest{opened.step}), MessageType::image_made);
-    socket_.send({MessageType::close_read, 0, encode(close)});
-    return image_in(std::move(answer));
-  } catch (const Error&) {
-    if (is_alive()) socket_.send({MessageType::close_read, 0, encode(close)});
-    throw;
-  }
+void Observer::ask(const Open& open) {
+  (void)exchange(MessageType::open, encode(open), MessageType::done);
 }
 
 ReceivedMessage Observer::exchange(MessageType type, std::vector<std::byte> fields, MessageType expected) {

@@ -32,7 +32,7 @@ namespace {
 /// meanwhile: if it yielded to a process that computes, it would get the processor back only after a whole
 /// time slice.
 std::chrono::microseconds time_awake(MessageType question, MessageType answer) noexcept {
-  const bool comes_at_once = question == MessageType::header || answer == MessageType::created ||
+  const bool comes_at_once = question == MessageType::header || answer == MessageType::opened ||
                              answer == MessageType::segment || answer == MessageType::plans ||
                              answer == MessageType::welcome;
   return std::chrono::microseconds(comes_at_once ? 40 : 0);
@@ -40,9 +40,8 @@ std::chrono::microseconds time_awake(MessageType question, MessageType answer) n
 
 /// Whether the answer may have attached descriptors.
 bool may_bring_descriptors(MessageType answer) noexcept {
-  return answer == MessageType::created || answer == MessageType::opened || answer == MessageType::segment ||
-         answer == MessageType::plans || answer == MessageType::image_made ||
-         answer == MessageType::file_opened;
+  return answer == MessageType::opened || answer == MessageType::segment || answer == MessageType::plans ||
+         answer == MessageType::image_made || answer == MessageType::file_opened;
 }
 
 /// Whether the error concerns only this process, and leaves the connection intact.
@@ -329,11 +328,6 @@ void Session::post(MessageType type, std::vector<std::byte> fields) {
   (*connection).is_clean = true;
 }
 
-Created Session::create(const Open& request) {
-  keep_another_connection();
-  return decode<Created>(exchange(MessageType::open, encode(request), MessageType::created).fields);
-}
-
 Opened Session::open(const Open& request) {
   keep_another_connection();
   Opened opened;
@@ -364,11 +358,10 @@ Plans Session::get_when_put(const Get& request) {
   return get(request);
 }
 
-Session::Image Session::image(const ImageRequest& request) {
+FileImage Session::image(Open request) {
   keep_another_connection();
-  auto answer = exchange(MessageType::image, encode(request), MessageType::image_made);
-  if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: an image without a descriptor");
-  return {std::move(answer.descriptors.front()), decode<ImageMade>(answer.fields).bytes};
+  request.wants = Open::Form::bytes;
+  return image_of(exchange(MessageType::open, encode(request), MessageType::image_made));
 }
 
 ReceivedMessage Session::ask_about_file(MessageType type, std::vector<std::byte> fields) {
@@ -463,10 +456,10 @@ std::vector<std::optional<WritableSegment>> Session::prepare(const HeaderRequest
   return granted;
 }
 
-DiskFreed Session::await_disk(const DiskRequest& request) {
+std::uint64_t Session::await_disk(const DiskRequest& request) {
   keep_another_connection();
-  return decode<DiskFreed>(
-      exchange(MessageType::await_disk, encode(request), MessageType::disk_freed).fields);
+  return decode<Done>(exchange(MessageType::await_disk, encode(request), MessageType::done).fields)
+      .given_back;
 }
 
 void Session::announce_put(const PutNotice& notice) {
@@ -477,26 +470,18 @@ void Session::tell_of_log(const LogNotice& notice) {
   post(MessageType::log_notice, encode(notice));
 }
 
-void Session::publish(const PublishRequest& request) {
-  forget_owed(request.step);
-  forget_opened(request.step);
+void Session::close(const Close& end) {
+  forget_owed(end.step());
+  forget_opened(end.step());
   try {
-    post(MessageType::publish, encode(request));
+    post(MessageType::close, encode(end));
   } catch (const Error& error) {
     // Otherwise readers would wait forever.
-    if (!is_lost_)
-      discard({request.step, StepEnd::aborted, std::string("it could not be published: ") + error.what()});
+    if (!is_lost_ && std::holds_alternative<PublishRequest>(end.how))
+      close(
+          {Discard{end.step(), StepEnd::aborted, std::string("it could not be published: ") + error.what()}});
     throw;
   }
-}
-void Session::discard(const Discard& request) {
-  forget_owed(request.step);
-  forget_opened(request.step);
-  post(MessageType::discard, encode(request));
-}
-void Session::close_read(const CloseRequest& request) {
-  forget_opened(request.step);
-  post(MessageType::close_read, encode(request));
 }
 
 void Session::tell_of(const OrdinaryFile& file) {
@@ -512,36 +497,26 @@ void Session::tell_of(const OrdinaryFile& file) {
   post(MessageType::note, encode(Note{file}));
 }
 
-/// The notice, and the connection that sent it.
-class Session::ReportedGathering : public GatheringNotice {
- public:
-  ReportedGathering(Session& session, Gathering gathering)
-      : session_(session), gathering_(std::move(gathering)), connection_(session) {
+Session::GatheringNotice::GatheringNotice(Session& session, Gathering gathering)
+    : session_(session), gathering_(std::move(gathering)), connection_(std::make_unique<Lease>(session)) {
+  send();
+}
+
+Session::GatheringNotice::~GatheringNotice() {
+  try {
+    gathering_.is_over = true;
     send();
+  } catch (const std::exception&) {  // the connection is lost: the matcher counts the gathering as over
   }
-  ~ReportedGathering() override {
-    try {
-      gathering_.is_over = true;
-      send();
-    } catch (const std::exception&) {  // the connection is lost: the matcher counts the gathering as over
-    }
-  }
-  ReportedGathering(const ReportedGathering&) = delete;
-  ReportedGathering& operator=(const ReportedGathering&) = delete;
+}
 
- private:
-  void send() {
-    session_.send_on(*connection_, {MessageType::note, 0, encode(Note{gathering_})});
-    (*connection_).is_clean = true;
-  }
-
-  Session& session_;
-  Gathering gathering_;
-  const Lease connection_;
-};
+void Session::GatheringNotice::send() {
+  session_.send_on(**connection_, {MessageType::note, 0, encode(Note{gathering_})});
+  (**connection_).is_clean = true;
+}
 
 std::unique_ptr<Session::GatheringNotice> Session::tell_of(Gathering gathering) {
-  return std::make_unique<ReportedGathering>(*this, std::move(gathering));
+  return std::make_unique<GatheringNotice>(*this, std::move(gathering));
 }
 
 Session::ReportedCopy::ReportedCopy(Session& session, std::uint64_t step, bool is_put) noexcept

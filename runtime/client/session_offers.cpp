@@ -55,10 +55,12 @@ bool Session::knows_segments(const OfferPage::Found& offer) {
 
 bool Session::take_offer(const Offer& offer, const Open& request) noexcept {
   try {
-    const auto fields = encode(OpenOffered{0, offer.step, request});
+    Open taken = request;
+    taken.taken.step = offer.step;
+    const auto fields = encode(taken);
     const OfferPage page(offer.page->writable());
     const std::lock_guard lock(taking_);
-    return page.take(offer.slot, offer.step, MessageType::open_offered, fields, send_time());
+    return page.take(offer.slot, offer.step, MessageType::open, fields, send_time());
   } catch (const std::exception&) {
     return false;
   }
@@ -71,16 +73,16 @@ bool Session::post_header(Offer& offer, const HeaderRequest& request) const {
   return is_posted;
 }
 
-void Session::publish(const Offer& offer, const PublishRequest& request) {
+void Session::close(const Offer& offer, const PublishRequest& request) {
   const OfferPage page(offer.page->writable());
   // Readers who find all letters take the header from them. So a letter has to be missing.
-  const bool is_posted = !offer.has_sent_header && page.post(offer.slot, offer.rank, MessageType::publish,
-                                                             encode(request), send_time());
+  const bool is_posted = !offer.has_sent_header && page.post(offer.slot, offer.rank, MessageType::close,
+                                                             encode(Close{request}), send_time());
   if (is_posted) {
     forget_owed(request.step);
     forget_opened(request.step);
   } else {
-    publish(request);
+    close({request});
   }
   if (page.leave(offer.slot, offer.step)) {
     OfferPage::Bell& bell = page.bell();
@@ -88,7 +90,7 @@ void Session::publish(const Offer& offer, const PublishRequest& request) {
     // The registry makes the page loud, and then looks for letters.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     constexpr std::uint32_t enough_offers = 2;
-    if (bell.is_quiet == 0 || page.offered() < enough_offers) return post(MessageType::mail, {});
+    if (bell.is_quiet == 0 || page.offered() < enough_offers) return tell_of_mail();
   }
   if (!is_alive()) lose("it was closed");
 }

@@ -148,10 +148,10 @@ bool Session::is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_
   if (known.step != step) {
     known = {};
     const auto letters = letters_of(writes, slot, 0);
-    if (letters.empty() || letters.front().type != MessageType::open_offered) return false;
-    auto created = decode<OpenOffered>(letters.front().fields);
-    if (created.step != step) return false;
-    known = {step, std::move(created.open.key)};
+    if (letters.empty() || letters.front().type != MessageType::open) return false;
+    auto created = decode<Open>(letters.front().fields);
+    if (created.taken.step != step) return false;
+    known = {step, std::move(created.key)};
   }
   return known.key == key;
 }
@@ -168,16 +168,16 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
   for (std::uint32_t rank = 0; rank < writes.ranks(); ++rank) {
     bool has_published = false;
     for (const OfferPage::Letter& letter : letters_of(writes, slot, rank)) {
-      if (letter.type == MessageType::open_offered) {
-        opened.version = decode<OpenOffered>(letter.fields).open.version;
+      if (letter.type == MessageType::open) {
+        opened.version = decode<Open>(letter.fields).version;
       } else if (letter.type == MessageType::header) {
         auto header = decode<HeaderRequest>(letter.fields);
         opened.header = std::move(header.header);
         structure = header.structure;
         if (header.version != 0) opened.version = header.version;
         has_header = true;
-      } else if (letter.type == MessageType::publish) {
-        auto publish = decode<PublishRequest>(letter.fields);
+      } else if (letter.type == MessageType::close) {
+        auto publish = std::get<PublishRequest>(decode<Close>(letter.fields).how);
         if (publish.step != read.step) return false;
         const LogPattern& pattern = publish.pattern;
         opened.record_count = std::max({opened.record_count, publish.record_count, pattern.records_end});
@@ -208,24 +208,28 @@ void Session::keep_known(std::vector<LogRange>& ranges) {
 
 bool Session::take_read(const Read& read, const Open& request) noexcept {
   try {
-    const auto fields = encode(OpenOffered{read.page_id, read.step, request});
+    Open taken = request;
+    taken.taken.step = read.step;
+    taken.taken.page = read.page_id;
+    const auto fields = encode(taken);
     const OfferPage page(read.page->writable());
     const std::lock_guard lock(taking_);
-    return page.take(read.slot, read.step, MessageType::open_offered, fields, send_time());
+    return page.take(read.slot, read.step, MessageType::open, fields, send_time());
   } catch (const std::exception&) {
     return false;
   }
 }
 
 /// A page that is quiet is looked at soon.
-void Session::close_read(const Read& read, const CloseRequest& request) {
+void Session::close(const Read& read, const ReadEnd& request) {
   forget_opened(request.step);
   const OfferPage page(read.page->writable());
-  if (!page.post(read.slot, read.rank, MessageType::close_read, encode(request), send_time()))
-    post(MessageType::close_read, encode(request));
+  const auto fields = encode(Close{request});
+  if (!page.post(read.slot, read.rank, MessageType::close, fields, send_time()))
+    post(MessageType::close, fields);
   if (!page.leave(read.slot, read.step)) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (OfferPage(read.written->writable()).bell().is_quiet == 0) post(MessageType::mail, {});
+  if (OfferPage(read.written->writable()).bell().is_quiet == 0) tell_of_mail();
 }
 
 }  // namespace sluice::runtime

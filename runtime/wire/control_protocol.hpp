@@ -24,24 +24,21 @@ namespace sluice::runtime {
 
 /// What a process requests of the registry.
 using RegistryRequest = std::variant<Hello
-#define SLUICE_REQUEST(number, name, Struct, kind) , Struct
+#define SLUICE_REQUEST(number, name, Struct) , Struct
 #include "sluice/runtime/messages.def"
                                      >;
-/// The name of a request that has no answer; empty for the others.
 template <class Request>
-inline constexpr std::string_view note_name = {};
-enum class RequestKind { answered, unanswered };
-#define SLUICE_REQUEST(number, name, Struct, kind)      \
-  template <>                                           \
-  inline constexpr std::string_view note_name<Struct> = \
-      RequestKind::kind == RequestKind::unanswered ? #name : "";
+inline constexpr std::string_view request_name = {};
+#define SLUICE_REQUEST(number, name, Struct) \
+  template <>                                \
+  inline constexpr std::string_view request_name<Struct> = #name;
 #include "sluice/runtime/messages.def"
 /// Decodes a client's message, but for hello. Throws Error(NC_EIO) if it is damaged or not for the registry.
 [[nodiscard]] RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields);
 /// A client's message.
 struct ClientRequest {
   std::uint64_t connection = 0;
-  std::uint32_t tag = 0;
+  std::uint32_t tag = 0;  ///< 0: nobody waits for an answer
   RegistryRequest request;
 };
 // Requests of one kind that processes of a matcher have sent one after the other travel as one message: a
@@ -72,18 +69,15 @@ struct SegmentCalls {
   };
   std::vector<Call> calls;
 };
-/// Several requests, by connection; those of one connection in their order.
-template <class Request>
-struct Several {
+/// Several closes of one step, by connection; those of one connection in their order.
+struct Closes {
   struct One {
     std::uint64_t connection = 0;
     std::uint32_t tag = 0;
-    Request request;
+    Close request;
   };
   std::vector<One> requests;
 };
-using Publications = Several<PublishRequest>;
-using Closes = Several<CloseRequest>;
 struct ConnectionEnded {
   std::uint64_t connection = 0;
 };
@@ -100,6 +94,7 @@ struct TakeSent {
   std::uint32_t remover = nobody;  ///< the matcher that has taken the name from the file; others follow it
   matcher::DatasetKey new_key = {};
   std::string new_path = {};  ///< empty: it was removed, and not renamed
+  bool has_ended = false;     ///< all the component's processes have: their connections are closed, too
   auto operator<=>(const TakeSent&) const = default;
 };
 /// A file that a process writes by the C library has these names now.
@@ -133,19 +128,14 @@ struct LeaseReader {
   std::uint32_t matcher = 0;
   std::uint64_t connection = 0;
 };
-/// Memory for data of other nodes → Answer with Granted or ErrorReply
+/// Memory for data of other nodes → Answer with Granted or ErrorReply; or another get waits for the lease.
 struct LeaseQuery {
   static constexpr std::uint64_t connection = 0;  ///< of the Answer: that of no client
-  std::uint32_t query = 0;                        ///< the tag of the Answer
+  std::uint32_t query = 0;                        ///< the tag of the Answer; 0: of a lease that was asked for
   matcher::StepId step = 0;
   std::uint64_t bytes = 0;
   std::uint64_t wanted_bytes = 0;
   std::optional<LeaseReader> reader;  ///< empty: no get waits for the data yet
-};
-/// Another reader waits for a lease.
-struct LeaseJoined {
-  matcher::StepId step = 0;
-  LeaseReader reader;
 };
 struct GetWaits {
   std::uint64_t connection = 0;
@@ -154,43 +144,34 @@ struct GetWaits {
   std::string text;      ///< matcher::GetWait::text
   bool is_over = false;  ///< it waits no longer
 };
-/// A matcher's part in a drain: it has written so much; it is ready to write, with the tables of its node; it
-/// has done, or cannot do, what a DrainStep asked for.
-struct DrainNote {
-  matcher::StepId step = 0;
-  std::variant<matcher::DrainProgress, DrainTables, DrainReport> what;
-};
 /// The image is complete, or could not be made: the bytes of the file.
-struct ImageDone {
-  matcher::StepId step = 0;
+struct ImageReport {
   matcher::SegmentId file = 0;
   DrainReport report;
 };
+/// A matcher's part in a copy of a step: it has written so much; it is ready to write, with the tables of its
+/// node; it has done, or cannot do, what a MakeCopy asked for.
+struct CopyNote {
+  matcher::StepId step = 0;
+  std::variant<matcher::DrainProgress, DrainTables, DrainReport, ImageReport> what;
+};
 /// A segment on disk has been made, or destroyed (`is_gone`).
 struct SpillDone {
-  matcher::SegmentId segment = 0;
+  matcher::SegmentId segment = 0;  ///< 0: the directory cannot be used, so the run cannot begin
   bool is_gone = false;
   std::string trouble = {};  ///< why it could not be made; empty on success
 };
-/// The reason why the sender cannot do its part of the run.
-struct StartTrouble {
-  std::string text;
-};
 struct Looked {
-  std::uint64_t number = 0;  ///< matcher::LookRequest::number
+  std::uint64_t number = 0;  ///< matcher::LookRequest::number; 0: the matcher works
   bool is_nobody_able = false;
+  // Of a matcher that works:
+  std::string host = {};
+  std::int64_t process = 0;  ///< its process id
 };
 
-/// The answer to Ping.
-struct Pong {
-  std::string host;
-  std::int64_t process = 0;  ///< process id of the matcher
-};
-
-using RegistryBody =
-    std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery, LeaseJoined, GetWaits,
-                 DrainNote, ImageDone, SpillDone, StartTrouble, Looked, Pong, EventNotice, MatcherStatus,
-                 GroupCall, SegmentCalls, Publications, Closes, SegmentsMapped, FileNames, TakeSent>;
+using RegistryBody = std::variant<ClientRequest, ConnectionEnded, ViewQuery, RoundDone, LeaseQuery, GetWaits,
+                                  CopyNote, SpillDone, Looked, EventNotice, MatcherStatus, GroupCall,
+                                  SegmentCalls, Closes, SegmentsMapped, FileNames, TakeSent>;
 
 // To a matcher.
 
@@ -204,9 +185,7 @@ struct ImageReady {
   matcher::SegmentId file = 0;
   std::uint64_t bytes = 0;
 };
-struct Done {};
-using Reply =
-    std::variant<Created, Opened, Granted, DiskFreed, Done, ErrorReply, ImageReady, Listing, RunView>;
+using Reply = std::variant<Opened, Granted, Done, ErrorReply, ImageReady, Listing, RunView>;
 /// The answer to a ClientRequest or a LeaseQuery. The matcher introduces the segment that the reply names.
 struct Answer {
   std::uint64_t connection = 0;
@@ -259,15 +238,13 @@ struct GrantSeries {
 using GrantOrder = std::variant<CreateSegment, ClearSegment, GrantSeries::Grant>;
 /// → SpillDone, if it is on disk
 struct DestroySegment {
-  matcher::SegmentId segment = 0;
+  matcher::SegmentId segment = 0;  ///< 0: the rest of the memory that was made ahead
 };
 /// Whether the log of the segment keeps its names.
 struct KeepLog {
   matcher::SegmentId segment = 0;
   bool is_kept = false;
 };
-/// Returns the rest of the memory that was made ahead to the system.
-struct DropWarm {};
 struct MarkGone {
   matcher::SegmentId control = 0;
   std::uint32_t rank = 0;
@@ -278,37 +255,35 @@ struct View {
   std::optional<matcher::StepView> view;   ///< none: unchanged
   std::optional<ErrorReply> refusal = {};  ///< why there is none
 };
-struct StepErased {
+/// The step is gone.
+struct StepOver {
   matcher::StepId step = 0;
-};
-/// The step is a file of the matcher; its component goes on in the file by PnetCDF, or at another matcher.
-struct FileOutdated {
-  matcher::StepId step = 0;
-};
-/// Each part of a drain → DrainNote. The order: the step is complete, and its view came before. Then, where
-/// there are several parts, the tables of all nodes; at last, whether all parts are written.
-struct DrainStep {
-  matcher::StepId step = 0;
-  std::variant<DrainOrder, DrainTables, DrainEnd> what;
+  /// It is not. It is a file of the matcher; its component goes on in the file by PnetCDF, or at another
+  /// matcher.
+  bool is_only_outdated = false;
 };
 /// Where the bytes of a step are that was written as a file.
 struct FileSource {
   std::uint32_t matcher = 0;  ///< rank
   std::uint64_t bytes = 0;
 };
-/// The step's view came before: its file is to be written to the segment, which is an image → ImageDone
-struct MakeImage {
-  matcher::StepId step = 0;
+/// The file of the step is to be written to the segment, which is an image.
+struct ImageOrder {
   matcher::SegmentId file = 0;
   std::uint8_t version = 1;  ///< CDF version of the file
-  std::optional<FileSource> source;
+  std::optional<FileSource> source = {};
+};
+/// A copy of a step as a file, on disk (a drain) or as an image; each part → CopyNote. The step's view came
+/// before. A drain's order: the step is complete. Then, where there are several parts, the tables of all
+/// nodes; at last, whether all parts are written.
+struct MakeCopy {
+  matcher::StepId step = 0;
+  std::variant<DrainOrder, DrainTables, DrainEnd, ImageOrder> what;
 };
 /// → Looked
 struct Look {
-  matcher::LookRequest request;
+  matcher::LookRequest request;  ///< number 0: whether the matcher works
 };
-/// A question whether the matcher still works → Pong
-struct Ping {};
 /// A task for all matchers together. Each matcher does its part. It reports when all matchers below it have
 /// done theirs, after everything that came before.
 struct StartServing {
@@ -317,21 +292,16 @@ struct StartServing {
   std::uint64_t prewarm_bytes = 0;   ///< how much memory each matcher makes ahead
   std::uint64_t memory_bytes = 0;    ///< staging.memory
 };
-/// Takes all messages of the component's processes, and closes their connections.
-struct DrainComponent {
-  std::string component;
-};
 /// Sends the counters; the matcher ends when they are sent.
 struct ShutDown {};
-using RoundTask = std::variant<StartServing, DrainComponent, ShutDown, TakeSent>;
+using RoundTask = std::variant<StartServing, ShutDown, TakeSent>;
 struct BeginRound {
   std::uint64_t round = 0;
   RoundTask task;
 };
 
-using MatcherBody =
-    std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, KeepLog, DropWarm, MarkGone,
-                 View, StepErased, DrainStep, MakeImage, Look, Ping, BeginRound, GrantSeries, FileOutdated>;
+using MatcherBody = std::variant<Answer, HangUp, CreateSegment, ClearSegment, DestroySegment, KeepLog,
+                                 MarkGone, View, StepOver, MakeCopy, Look, BeginRound, GrantSeries>;
 
 /// The registry is at this matcher, whose own messages are passed as values.
 inline constexpr std::uint32_t registry_rank = 0;

@@ -20,8 +20,8 @@ constexpr std::size_t round_done_kind = kind_of<RoundDone>(static_cast<const Reg
 
 RegistryRequest registry_request(MessageType type, std::span<const std::byte> fields) {
   switch (type) {
-#define SLUICE_REQUEST(number, name, Struct, kind) \
-  case MessageType::name:                          \
+#define SLUICE_REQUEST(number, name, Struct) \
+  case MessageType::name:                    \
     return decode<Struct>(fields);
 #include "sluice/runtime/messages.def"
     default:
@@ -43,15 +43,13 @@ SLUICE_FIELDS(matcher::LookRequest, m.number, m.node, m.index, m.component, m.pr
 SLUICE_FIELDS(ClientRequest, m.connection, m.tag, m.request)
 SLUICE_FIELDS(GroupCall::Caller, m.connection, m.tag, m.rank)
 SLUICE_FIELDS(GroupCall, m.call, m.callers)
-SLUICE_FIELDS(Publications::One, m.connection, m.tag, m.request)
 SLUICE_FIELDS(Closes::One, m.connection, m.tag, m.request)
 SLUICE_FIELDS(SegmentCalls::Caller, m.connection, m.tag)
 SLUICE_FIELDS(SegmentCalls::Call, m.request, m.callers)
 SLUICE_FIELDS(SegmentCalls, m.calls)
-SLUICE_FIELDS(Publications, alike(m.requests))
 SLUICE_FIELDS(Closes, alike(m.requests))
 SLUICE_FIELDS(ConnectionEnded, m.connection)
-SLUICE_FIELDS(TakeSent, m.component, m.path, m.key, m.remover, m.new_key, m.new_path)
+SLUICE_FIELDS(TakeSent, m.component, m.path, m.key, m.remover, m.new_key, m.new_path, m.has_ended)
 SLUICE_FIELDS(FileNames, m.connection, m.keys, m.is_closed)
 SLUICE_FIELDS(SegmentsMapped::One, m.connection, m.segment)
 SLUICE_FIELDS(SegmentsMapped, m.notes)
@@ -59,22 +57,18 @@ SLUICE_FIELDS(ViewQuery, m.connection, m.query, m.step)
 SLUICE_FIELDS(RoundDone, m.round)
 SLUICE_FIELDS(LeaseReader, m.matcher, m.connection)
 SLUICE_FIELDS(LeaseQuery, m.query, m.step, m.bytes, m.wanted_bytes, m.reader)
-SLUICE_FIELDS(LeaseJoined, m.step, m.reader)
 SLUICE_FIELDS(GetWaits, m.connection, m.tag, m.step, m.text, m.is_over)
 SLUICE_FIELDS(TableCopy, m.segment, m.contents)
 SLUICE_FIELDS(DrainTables, m.tables, m.partial)
 SLUICE_FIELDS(DrainReport, m.status, m.text, m.bytes, m.partial)
-SLUICE_FIELDS(DrainNote, m.step, m.what)
-SLUICE_FIELDS(ImageDone, m.step, m.file, m.report)
+SLUICE_FIELDS(ImageReport, m.file, m.report)
+SLUICE_FIELDS(CopyNote, m.step, m.what)
 SLUICE_FIELDS(SpillDone, m.segment, m.is_gone, m.trouble)
-SLUICE_FIELDS(StartTrouble, m.text)
-SLUICE_FIELDS(Looked, m.number, m.is_nobody_able)
-SLUICE_FIELDS(Pong, m.host, m.process)
+SLUICE_FIELDS(Looked, m.number, m.is_nobody_able, m.host, m.process)
 
 // To a matcher
 SLUICE_FIELDS(Granted, m.segment)
 SLUICE_FIELDS(ImageReady, m.step, m.file, m.bytes)
-SLUICE_FIELDS(Done)
 SLUICE_FIELDS(Answer, m.connection, m.tag, m.reply)
 SLUICE_FIELDS(HangUp, m.connection, m.reason)
 SLUICE_FIELDS(CreateSegment::InMemory)
@@ -87,21 +81,17 @@ SLUICE_FIELDS(GrantSeries::Cleared, m.row, m.use)
 SLUICE_FIELDS(GrantSeries, m.made, m.cleared, m.grants)
 SLUICE_FIELDS(DestroySegment, m.segment)
 SLUICE_FIELDS(KeepLog, m.segment, m.is_kept)
-SLUICE_FIELDS(DropWarm)
 SLUICE_FIELDS(MarkGone, m.control, m.rank)
 SLUICE_FIELDS(View, m.query, m.step, m.view, m.refusal)
-SLUICE_FIELDS(StepErased, m.step)
-SLUICE_FIELDS(FileOutdated, m.step)
+SLUICE_FIELDS(StepOver, m.step, m.is_only_outdated)
 SLUICE_FIELDS(DrainOrder, m.path, m.version, m.keep, m.part, m.parts, m.drained_logs, m.drained_records,
               m.run, m.run_begin_ns, m.origin)
 SLUICE_FIELDS(DrainEnd, m.are_parts_written)
-SLUICE_FIELDS(DrainStep, m.step, m.what)
 SLUICE_FIELDS(FileSource, m.matcher, m.bytes)
-SLUICE_FIELDS(MakeImage, m.step, m.file, m.version, m.source)
+SLUICE_FIELDS(ImageOrder, m.file, m.version, m.source)
+SLUICE_FIELDS(MakeCopy, m.step, m.what)
 SLUICE_FIELDS(Look, m.request)
-SLUICE_FIELDS(Ping)
 SLUICE_FIELDS(StartServing, m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.memory_bytes)
-SLUICE_FIELDS(DrainComponent, m.component)
 SLUICE_FIELDS(ShutDown)
 SLUICE_FIELDS(BeginRound, m.round, m.task)
 

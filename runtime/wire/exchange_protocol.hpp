@@ -21,7 +21,6 @@ enum class ExchangePacket : std::uint8_t {
   match_parts = 3,    ///< MatchParts: asker → owner
   matched_parts = 4,  ///< MatchedParts
   fetch = 5,          ///< Fetch: matcher of the reader → matcher of the writer
-  fetch_over = 6,     ///< FetchOver: asker → matcher of the writer: send nothing more
   fetch_failed = 7,   ///< FetchFailed: data that is not yet sent does not come
   bring = 8,          ///< Bring: matcher of the reader → the matcher of its node that fetches this for all
   brought = 9,        ///< Brought
@@ -113,13 +112,9 @@ struct Fetch {
   std::uint64_t id = 0;  ///< returned in the answer
   std::uint64_t step = 0;
   std::uint32_t channel = 0;
-  std::vector<FetchRun> runs;
+  std::vector<FetchRun> runs;  ///< empty: the asker needs no more of it; the remaining pieces come empty
 };
 inline constexpr std::uint64_t inbound_alignment = 64;
-/// The asker does not need the unsent data any more: the remaining pieces are answered by empty ones.
-struct FetchOver {
-  std::uint64_t id = 0;
-};
 /// Sent unless all pieces have their data, or the fetch is over.
 struct FetchFailed {
   std::uint64_t id = 0;

@@ -27,11 +27,10 @@ SLUICE_FIELDS(matcher::LogView, m.tables, m.data, m.ranges, m.published, m.is_co
 SLUICE_FIELDS(matcher::StepPattern, m.whole, m.latest, m.base_record, m.first_writer, m.last_put)
 
 // Messages from the registry to processes and to the coordinator.
-SLUICE_FIELDS(Created, m.step, m.control, m.publish_at)
 SLUICE_FIELDS(Opened, m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges,
               m.publish_at, m.origin, m.path, m.is_continued, m.first_offsets, m.is_in_files, m.base,
               m.stream_number)
-SLUICE_FIELDS(DiskFreed, m.given_back)
+SLUICE_FIELDS(Done, m.given_back)
 SLUICE_FIELDS(PublishedFile, m.key, m.name, m.path, m.step, m.bytes, m.age_ms, m.publication)
 SLUICE_FIELDS(Listing, m.files, m.gone, m.last)
 SLUICE_FIELDS(AccessCounters, m.puts, m.put_bytes, m.gets, m.get_bytes, m.open_wait_us, m.replayed_gets,
@@ -64,9 +63,9 @@ SLUICE_FIELDS(EventNotice, m.text, m.is_detail)
 SLUICE_FIELDS(Hello, m.protocol, m.library_version, m.process_token, m.process_id, m.component,
               m.is_child_of_component, m.is_for_file, m.rank)
 SLUICE_FIELDS(Member, m.group, m.rank, m.size, m.spans_nodes)
+SLUICE_FIELDS(Open::Taken, m.step, m.page)
 SLUICE_FIELDS(Open, m.key, m.member, m.path, m.purpose, m.which, m.version, m.no_clobber, m.is_import,
-              m.goes_on, m.is_in_place, m.is_on_disk, m.continues, m.wants, m.is_kept)
-SLUICE_FIELDS(OpenOffered, m.page, m.step, m.open)
+              m.goes_on, m.is_in_place, m.is_on_disk, m.continues, m.wants, m.is_kept, m.taken)
 SLUICE_FIELDS(LogPattern, m.requests, m.base_record, m.records_end, m.reaches_below_base, m.last_put)
 SLUICE_FIELDS(SegmentRequest, m.step, m.use, m.bytes, m.wanted_bytes, m.log, m.is_ahead, m.is_on_disk)
 SLUICE_FIELDS(DiskRequest, m.step, m.bytes, m.seen, m.trouble)
@@ -78,11 +77,10 @@ SLUICE_FIELDS(PublishRequest, m.step, m.record_count, m.counters, m.pattern, m.r
 SLUICE_FIELDS(matcher::SyncPoint, m.position, m.record_count, m.requests)
 SLUICE_FIELDS(SyncRequest, m.step, m.point)
 SLUICE_FIELDS(Discard, m.step, m.end, m.reason, m.key)
-SLUICE_FIELDS(CloseRequest, m.step, m.counters, m.times, m.group)
-SLUICE_FIELDS(ImageRequest, m.step)
+SLUICE_FIELDS(ReadEnd, m.step, m.counters, m.times, m.group)
+SLUICE_FIELDS(Close, m.how)
 SLUICE_FIELDS(ListRequest, m.directory, m.has_sizes, m.after, m.newer_than, m.component, m.is_written)
 SLUICE_FIELDS(WatchRequest, m.has_activities, m.after_activity, m.is_for_progress)
-SLUICE_FIELDS(ChangeFile, m.key, m.path, m.removes)
 SLUICE_FIELDS(OrdinaryFile, m.rule, m.path, m.is_written, m.modified_s, m.component)
 SLUICE_FIELDS(Gathering, m.key, m.call, m.rank, m.size, m.ranks, m.first_rank, m.stride, m.waited_ms,
               m.is_over)

@@ -34,12 +34,12 @@ void use_offers(const runtime::OfferPage& page, std::uint32_t rank, std::span<co
   const auto found = page.find(rank);
   if (!found) return;
   fuzz::require(found->slot < runtime::OfferPage::slots, "an offer is in a slot");
-  if (rank == 0 && page.take(found->slot, found->step, runtime::MessageType::open_offered, letter, 1)) {
+  if (rank == 0 && page.take(found->slot, found->step, runtime::MessageType::open, letter, 1)) {
     const auto letters = page.letters(found->slot, 0, 0, page.mail_bytes(found->slot, 0), 1);
     fuzz::require(letters.size() == 1 && std::ranges::equal(letters[0].fields, letter),
                   "what is taken with a letter has this letter alone");
   }
-  (void)page.post(found->slot, rank, runtime::MessageType::publish, letter, 2);
+  (void)page.post(found->slot, rank, runtime::MessageType::close, letter, 2);
   (void)page.leave(found->slot, found->step);
   (void)page.is_complete(found->slot, found->step);
 }

@@ -150,7 +150,7 @@ class RankWorld final : private RegistryOutlet {
   PhaseCost close() {
     return phase("close", [&] {
       each(readers_, [&](const SimulatedProcess& process) {
-        tell(process, CloseRequest{process.step, {0, 0, 1, 65536, 10, 1}, {}});
+        tell(process, Close{ReadEnd{process.step, {0, 0, 1, 65536, 10, 1}, {}}});
       });
     });
   }
@@ -218,7 +218,7 @@ class RankWorld final : private RegistryOutlet {
     publish.extent.dimensions = {{0, process.rank, process.rank + 1}, {1, 0, 4096}};
     publish.ranges = {{0, 0, 65536, process.granted.at(1), 0}};
     publish.position = {1, 200};
-    tell(process, std::move(publish));
+    tell(process, Close{std::move(publish)});
   }
 
   /// The processes of a node come in any order, and those of all nodes at the same time.
@@ -293,10 +293,10 @@ class RankWorld final : private RegistryOutlet {
       views_[matcher].second += view->view.has_value() ? 1U : 0U;
       if (matcher + 1 == size_.nodes && view->view) (void)last_steps_.take(std::move(*view->view));
     }
-    if (const auto* const erased = std::get_if<StepErased>(&body);
+    if (const auto* const erased = std::get_if<StepOver>(&body);
         erased != nullptr && matcher + 1 == size_.nodes)
       last_steps_.forget(erased->step);
-    const auto* const drain = std::get_if<DrainStep>(&body);
+    const auto* const drain = std::get_if<MakeCopy>(&body);
     if (drain != nullptr && std::holds_alternative<DrainOrder>(drain->what)) drainers_.insert(matcher);
     auto* const answer = std::get_if<Answer>(&body);
     if (answer != nullptr && answer->connection != 0)
@@ -307,7 +307,7 @@ class RankWorld final : private RegistryOutlet {
     if (process.matcher != matcher) throw Error(NC_EIO, "an answer came to another matcher");
     ++process.answers;
     if (std::holds_alternative<ErrorReply>(answer.reply)) ++process.errors;
-    if (const auto* const created = std::get_if<Created>(&answer.reply)) process.step = created->step;
+    if (const auto* const created = std::get_if<Opened>(&answer.reply)) process.step = created->step;
     if (const auto* const opened = std::get_if<Opened>(&answer.reply)) {
       process.step = opened->step;
       process.views_of_step = views_[matcher].first == opened->step ? views_[matcher].second : 0;

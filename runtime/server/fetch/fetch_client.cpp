@@ -186,7 +186,7 @@ void FetchClient::forget(std::uint64_t step) {
   for (auto& [id, fetching] : fetches_) {
     if (fetching.step != step || std::exchange(fetching.is_over, true)) continue;
     under_way.push_back(id);
-    send_message(host_, host_.rank_of(fetching.source), ExchangePacket::fetch_over, FetchOver{id});
+    send_message(host_, host_.rank_of(fetching.source), ExchangePacket::fetch, Fetch{id, step, 0, {}});
   }
   for (const std::uint64_t id : under_way) settle(id);
 }

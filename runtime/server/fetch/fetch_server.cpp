@@ -155,6 +155,7 @@ FetchServer::ScanPointer FetchServer::scan_of(const matcher::StepView& view) {
 }
 
 void FetchServer::answer(std::uint32_t to, const Fetch& request) {
+  if (request.runs.empty()) return end(to, request.id);
   auto sending = std::make_shared<Sending>();  // shared with the link, and with the view that is waited for
   sending->to = to;
   sending->id = request.id;
@@ -163,7 +164,6 @@ void FetchServer::answer(std::uint32_t to, const Fetch& request) {
     if (run.bytes == 0) throw Error(NC_EIO, "another matcher requests no data");
     sending->runs.push_back({run.bytes, 0, 0, {}});
   }
-  if (sending->runs.empty()) throw Error(NC_EIO, "another matcher requests no data");
   sending_[{to, request.id}] = sending;
   host_.view(request.step, [this, sending, request](const Outcome& outcome, const StepViewPointer& view) {
     if (sending->is_started) return;
@@ -232,8 +232,8 @@ PeerLink::Data FetchServer::next_data(Sending& sending, std::span<std::byte> buf
   return data;
 }
 
-void FetchServer::end(std::uint32_t to, const FetchOver& notice) {
-  const auto found = sending_.find({to, notice.id});
+void FetchServer::end(std::uint32_t to, std::uint64_t fetch) {
+  const auto found = sending_.find({to, fetch});
   if (found == sending_.end()) return;
   const SendingPointer sending = found->second;
   sending->is_over = true;

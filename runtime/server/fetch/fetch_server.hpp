@@ -23,7 +23,7 @@ class FetchServer {
   void answer(std::uint32_t to, const Fetch& request);
   /// The asker does not need the remaining data. May come before sending has begun, because the step is not
   /// known yet: the asker waits for the answer.
-  void end(std::uint32_t to, const FetchOver& notice);
+  void end(std::uint32_t to, std::uint64_t fetch);
   /// The step has ended.
   void forget(std::uint64_t step) { growing_.erase(step); }
 

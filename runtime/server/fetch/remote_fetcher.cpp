@@ -254,8 +254,6 @@ void RemoteFetcher::count_down(Waiting& waiting) {
 
 void RemoteFetcher::take(std::uint32_t from, ExchangePacket kind, std::span<const std::byte> fields) {
   switch (kind) {
-    case ExchangePacket::fetch_over:
-      return server_.end(from, decode<FetchOver>(fields));
     case ExchangePacket::fetch_failed:
       return client_.take_failure(decode<FetchFailed>(fields));
     case ExchangePacket::fetch:

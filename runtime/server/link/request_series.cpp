@@ -31,25 +31,22 @@ bool join_call(RegistryBody& last, ClientRequest& next) {
   return true;
 }
 
-/// Publications of several steps keep their order.
-template <class Request>
-bool may_change_places(const Request& left, const Request& right) {
-  return left.step == right.step;
+/// Closes of several steps, or kinds, keep their order.
+bool may_change_places(const Close& left, const Close& right) {
+  return left.how.index() == right.how.index() && left.step() == right.step();
 }
 bool may_change_places(const SegmentRequest& /*left*/, const SegmentRequest& /*right*/) {
   return true;
 }
 
-template <class Request>
-const Request& first_of(const Several<Request>& several) {
+const Close& first_of(const Closes& several) {
   return several.requests.front().request;
 }
 const SegmentRequest& first_of(const SegmentCalls& several) {
   return several.calls.front().request;
 }
 
-template <class Request>
-void add(Several<Request>& to, const ClientRequest& sender, Request&& request) {
+void add(Closes& to, const ClientRequest& sender, Close&& request) {
   to.requests.push_back({sender.connection, sender.tag, std::move(request)});
 }
 /// Behind the requests of its connection.
@@ -99,8 +96,7 @@ bool join(RegistryBody& last, RegistryBody& next) {
   auto* const request = std::get_if<ClientRequest>(&next);
   return request != nullptr &&
          (join_call(last, *request) || join_several<SegmentRequest, SegmentCalls>(last, *request) ||
-          join_several<PublishRequest, Publications>(last, *request) ||
-          join_several<CloseRequest, Closes>(last, *request));
+          join_several<Close, Closes>(last, *request));
 }
 
 namespace {

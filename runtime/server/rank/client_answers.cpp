@@ -14,8 +14,19 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+/// A process has the step open, and gets the bytes of the file that it stands for.
+Open image_of(matcher::StepId step) {
+  Open open;
+  open.wants = Open::Form::bytes;
+  open.taken.step = step;
+  return open;
+}
+
+}  // namespace
+
 matcher::SegmentId segment_used_by(const Reply& reply) noexcept {
-  if (const auto* const created = std::get_if<Created>(&reply)) return created->control;
   if (const auto* const opened = std::get_if<Opened>(&reply)) return opened->control;
   if (const auto* const granted = std::get_if<Granted>(&reply)) return granted->segment;
   if (const auto* const image = std::get_if<ImageReady>(&reply)) return image->file;
@@ -33,8 +44,7 @@ void ClientAnswers::deliver(Answer& answer) {
   Client* const client = parts_.clients.find(answer.connection);
   if (client == nullptr) return;
   client->is_known_to_registry = true;
-  constexpr std::uint32_t of_letter = 0;  // nobody waits for the answer to a letter
-  if (answer.tag == of_letter) {
+  if (answer.tag == 0) {  // nobody waits for the answer to a letter
     if (const auto* const error = std::get_if<ErrorReply>(&answer.reply))
       parts_.base.log.detail(client->name() + " is not told: " + error->text);
     return;
@@ -51,31 +61,21 @@ void ClientAnswers::note_open(Client& client, std::uint32_t tag, matcher::StepId
   if (client.opening.tag == tag) client.opening.step = step;
 }
 
-void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Created& created) {
-  note_open(client, tag, created.step);
-  if (created.control != 0) parts_.segments.introduce(client, created.control);
-  parts_.clients.send(client, MessageType::created, tag, encode(created));
-}
-
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Granted& granted) {
   parts_.segments.grant(client, tag, granted.segment);
-}
-
-void ClientAnswers::deliver(Client& client, std::uint32_t tag, const DiskFreed& freed) {
-  parts_.clients.send(client, MessageType::disk_freed, tag, encode(freed));
 }
 
 /// Where another matcher has made it, its memory may have been needed meanwhile: then it is made anew.
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady& image) {
   if (!parts_.base.store.contains(image.file)) {
-    parts_.base.tree.send_up(ClientRequest{client.id, tag, ImageRequest{image.step}});
+    parts_.base.tree.send_up(ClientRequest{client.id, tag, image_of(image.step)});
     return;
   }
   parts_.clients.send_image(client, tag, {image.bytes}, parts_.base.store.descriptor(image.file));
 }
 
-void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& /*done*/) {
-  parts_.clients.send(client, MessageType::done, tag, {});
+void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& done) {
+  parts_.clients.send(client, MessageType::done, tag, encode(done));
 }
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ErrorReply& error) {
@@ -105,10 +105,10 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(waited).count());
   client.process->note_open(opened.step);
   if (opened.is_in_files) return parts_.clients.send_image(client, tag, {0, opened.path}, nullptr);
-  if (published_.give_image(client, tag, {opened.step})) return;
+  if (published_.give_image(client, tag, opened.step)) return;
   // Later: the registry may be in the middle of something.
   boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
-    parts_.base.tree.send_up(ClientRequest{id, tag, ImageRequest{step}});
+    parts_.base.tree.send_up(ClientRequest{id, tag, image_of(step)});
   });
 }
 
@@ -118,6 +118,10 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, Opened& opened) {
   const matcher::StepId step = opened.step;
   if (step == 0) return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
   note_open(client, tag, step);
+  if (client.opening.tag == tag && client.opening.purpose == Purpose::create) {
+    if (opened.control != 0) parts_.segments.introduce(client, opened.control);
+    return parts_.clients.send(client, MessageType::opened, tag, encode(opened));
+  }
   OpenAnswer answer{client.id, tag, std::move(opened)};
   if (shared_ == nullptr) return finish(std::move(answer));
   shared_->when_ahead(step, [this, answer = std::move(answer)]() mutable {

@@ -25,10 +25,8 @@ class ClientAnswers {
   };
   static void note_open(Client& client, std::uint32_t tag, matcher::StepId step);
   void deliver(Answer& answer);
-  void deliver(Client& client, std::uint32_t tag, const Created& created);
   void deliver(Client& client, std::uint32_t tag, Opened& opened);
   void deliver(Client& client, std::uint32_t tag, const Granted& granted);
-  void deliver(Client& client, std::uint32_t tag, const DiskFreed& freed);
   void deliver(Client& client, std::uint32_t tag, const ImageReady& image);
   void deliver(Client& client, std::uint32_t tag, const Done& done);
   void deliver(Client& client, std::uint32_t tag, const ErrorReply& error);

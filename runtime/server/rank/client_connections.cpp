@@ -288,7 +288,7 @@ void ClientConnections::send(Client& client, MessageType type, std::uint32_t tag
   const bool is_sent = client.socket->send(type, tag, std::move(fields), std::move(files));
   if (!is_sent || type == MessageType::error) {
     note_failure(client, tag);
-  } else if (type == MessageType::opened || type == MessageType::created) {
+  } else if (type == MessageType::opened) {
     client.opening = {};
   }
   if (!client.image_reads.empty()) end_image_read(client, tag);
@@ -305,19 +305,13 @@ void ClientConnections::note_failure(Client& client, std::uint32_t tag) {
   if (client.opening.tag != tag || client.opening.step == 0) return;
   const matcher::StepId step = std::exchange(client.opening.step, 0);
   client.process->note_close(step);
-  RegistryRequest end =
-      Discard{step, StepEnd::aborted, "a process has not got the answer to its create or open"};
-  if (client.opening.is_for_reading) end = CloseRequest{step, {}};
+  Close end{Discard{step, StepEnd::aborted, "a process has not got the answer to its create or open"}};
+  if (client.opening.purpose == Purpose::read) end = {ReadEnd{step, {}}};
   // Later: the registry may be in the middle of something.
   boost::asio::post(base_.loop, [this, id = client.id, end = std::move(end)] {
     base_.tree.send_up(ClientRequest{id, 0, end});
   });
 }
-
-namespace {
-
-/// Only the time is new of a further open.
-}  // namespace
 
 /// Whatever the answer was: the process needs no more than the image, unless it wants to keep the step. One
 /// that only looks cannot keep a step from others, even if it is stopped.
@@ -337,8 +331,8 @@ void ClientConnections::end_image_read(Client& client, std::uint32_t tag) {
 }
 
 void ClientConnections::tell_ended_reads(Client& client) {
-  for (const CloseRequest& close : std::exchange(client.ended_reads, {}))
-    base_.tree.send_up(ClientRequest{client.id, 0, close});
+  for (const ReadEnd& close : std::exchange(client.ended_reads, {}))
+    base_.tree.send_up(ClientRequest{client.id, 0, Close{close}});
 }
 
 void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {

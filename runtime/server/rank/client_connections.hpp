@@ -87,11 +87,11 @@ struct Client {
     matcher::AccessCounters counters = {};
   };
   std::unordered_map<std::uint32_t, ImageRead> image_reads;  ///< by tag
-  std::vector<CloseRequest> ended_reads;                     ///< of which the registry is to hear
+  std::vector<ReadEnd> ended_reads;                          ///< of which the registry is to hear
   /// The last create or open: its step, once the registry has answered.
   struct Opening {
     std::uint32_t tag = 0;
-    bool is_for_reading = false;
+    Purpose purpose = Purpose::read;
     matcher::StepId step = 0;
   } opening;
   bool is_neighbour = false;          ///< another matcher of this node; it says no hello

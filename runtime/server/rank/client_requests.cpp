@@ -48,16 +48,12 @@ void ClientRequests::handle_one(Client& client, ReceivedMessage& message) {
       return open(client, message.tag, decode<Open>(message.fields));
     case MessageType::list:
       return list(client, message.tag, decode<ListRequest>(message.fields));
-    case MessageType::mail:
-      return;
-    case MessageType::open_offered:
-      throw Error(NC_EIO, "it sent " + std::string(message_name(message.type)) + " as a message");
     case MessageType::put_notice:
       return take_notice(client, decode<PutNotice>(message.fields));
     case MessageType::log_notice:
       return take_notice(client, decode<LogNotice>(message.fields));
     default:
-      return take(client, message.tag, registry_request(message.type, message.fields));
+      return pass_on(client, message.tag, registry_request(message.type, message.fields));
   }
 }
 
@@ -68,12 +64,6 @@ void ClientRequests::take_notice(const Client& client, const PutNotice& notice) 
 void ClientRequests::take_notice(const Client& client, const LogNotice& notice) {
   if (notice.is_removed) return parts_.base.store.forget_log(notice.metadata_path);
   parts_.base.store.expect_log(client.process->id, notice.metadata_path);
-}
-
-void ClientRequests::take(Client& client, std::uint32_t tag, RegistryRequest request) {
-  const auto* const image = std::get_if<ImageRequest>(&request);
-  if (image != nullptr && published_.give_image(client, tag, *image)) return;
-  pass_on(client, tag, std::move(request));
 }
 
 void ClientRequests::take_batch(ClientId sender, Batch batch) {
@@ -89,8 +79,7 @@ void ClientRequests::take_batch(ClientId sender, Batch batch) {
 
 void ClientRequests::greet(Client& client, std::uint32_t tag, const Hello& hello) {
   if (client.process != nullptr) throw Error(NC_EIO, "it says hello twice");
-  if (!registry_.is_ready())
-    return parts_.clients.send_error(client, tag, NC_EIO, "the matcher is not ready yet");
+  if (!is_ready_()) return parts_.clients.send_error(client, tag, NC_EIO, "the matcher is not ready yet");
   if (hello.protocol != protocol_version || hello.library_version != library_version) {
     return parts_.clients.send_error(
         client, tag, NC_EIO,
@@ -107,37 +96,22 @@ void ClientRequests::greet(Client& client, std::uint32_t tag, const Hello& hello
 }
 
 void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest request) {
-  const auto* const publish = std::get_if<PublishRequest>(&request);
-  const auto* const discard = std::get_if<Discard>(&request);
-  auto* const close = std::get_if<CloseRequest>(&request);
-  if (publish != nullptr) note_close(client, publish->step);
-  if (discard != nullptr) note_close(client, discard->step);
-  if (close != nullptr) {
-    note_close(client, close->step);
-    // Of a step that was kept: the process does not know how long it has waited for it.
-    if (const auto kept = client.process->kept_steps.extract(close->step)) close->counters = kept.mapped();
-  }
-  note_writing(request);
+  if (auto* const close = std::get_if<Close>(&request)) note_close(client, *close);
   if (const auto* const open = std::get_if<Open>(&request)) {
-    const bool is_reading = open->purpose == Purpose::read;
-    if (is_reading || open->writes()) client.opening = {tag, is_reading, 0};
+    if (tag != 0 && (open->purpose == Purpose::read || open->writes()))
+      client.opening = {tag, open->purpose, 0};
   }
   parts_.base.tree.send_up(ClientRequest{client.id, tag, std::move(request)});
 }
 
-void ClientRequests::note_writing(const RegistryRequest& request) {
-  const auto* const offered = std::get_if<OpenOffered>(&request);
-  const auto* const open = offered != nullptr ? &offered->open : std::get_if<Open>(&request);
-  if (open != nullptr && open->writes()) written_.note_other_writer(open->path);
-}
-
 void ClientRequests::open(Client& client, std::uint32_t tag, Open open) {
   const bool wants_bytes = open.wants == Open::Form::bytes;
+  if (open.taken.step != 0) throw Error(NC_EIO, "it takes by a message what is only offered by a page");
   if (wants_bytes && open.purpose == Purpose::remove) return written_.remove(client, tag, open);
   if (wants_bytes && open.purpose != Purpose::read)
     throw Error(NC_EIO, "it wants bytes of a file, and does not read or remove it");
   if (wants_bytes) begin_image(client, tag, open.is_kept);
-  take(client, tag, std::move(open));
+  pass_on(client, tag, std::move(open));
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it. For
@@ -151,14 +125,19 @@ void ClientRequests::begin_image(Client& client, std::uint32_t tag, bool is_kept
 }
 
 void ClientRequests::list(Client& client, std::uint32_t tag, ListRequest request) {
-  if (!request.is_written) return take(client, tag, std::move(request));
+  if (!request.is_written) return pass_on(client, tag, std::move(request));
   parts_.clients.send(client, MessageType::listing, tag, encode(written_.list(request)));
 }
 
 /// The process may forget where the step's data is, so the matcher will tell it again.
-void ClientRequests::note_close(Client& client, matcher::StepId step) {
+void ClientRequests::note_close(Client& client, Close& close) {
+  const matcher::StepId step = close.step();
   client.process->note_close(step);
   parts_.clients.forget_announced(*client.process, step);
+  // Of a step that was kept: the process does not know how long it has waited for it.
+  if (auto* const end = std::get_if<ReadEnd>(&close.how)) {
+    if (const auto kept = client.process->kept_steps.extract(step)) end->counters = kept.mapped();
+  }
 }
 
 // Offers
@@ -223,8 +202,8 @@ void ClientRequests::handle(const OfferMember& sender, OfferPage::Letter letter)
   Client* const client = client_of(sender);
   if (client == nullptr || !client->trouble().empty()) return;
   ReceivedMessage message{letter.type, 0, std::move(letter.fields), {}, 0};
-  if (letter.type != MessageType::open_offered) return handle_one(*client, message);
-  take(*client, 0, registry_request(message.type, message.fields));
+  if (letter.type != MessageType::open) return handle_one(*client, message);
+  pass_on(*client, 0, registry_request(message.type, message.fields));
 }
 
 void ClientRequests::hang_up(const OfferMember& sender, const std::string& reason) {

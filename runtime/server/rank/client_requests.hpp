@@ -1,7 +1,9 @@
 #pragma once
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "gets.hpp"
 #include "offer_pages.hpp"
@@ -10,23 +12,15 @@
 
 namespace sluice::runtime {
 
-/// Whether the registry accepts processes yet.
-class RegistryState {
- public:
-  virtual ~RegistryState() = default;
-  [[nodiscard]] virtual bool is_ready() const = 0;
-};
-
 /// Handles the requests of client processes: answers some, and passes the others to the registry.
 class ClientRequests final : public ClientHandler, private OfferClients {
  public:
-  ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, PublishedFiles& published,
-                 const RegistryState& registry)
+  /// `is_ready`: whether the registry accepts processes yet.
+  ClientRequests(GetParts parts, Gets& gets, WrittenFiles& written, std::function<bool()> is_ready)
       : parts_(parts),
         gets_(gets),
         written_(written),
-        published_(published),
-        registry_(registry),
+        is_ready_(std::move(is_ready)),
         mail_timer_(parts.base.loop) {}
 
   void handle(Client& client, ReceivedMessage& message) override;
@@ -41,17 +35,15 @@ class ClientRequests final : public ClientHandler, private OfferClients {
  private:
   void handle_one(Client& client, ReceivedMessage& message);
   void greet(Client& client, std::uint32_t tag, const Hello& hello);
-  void take(Client& client, std::uint32_t tag, RegistryRequest request);
   void take_notice(const Client& client, const PutNotice& notice);
   void take_notice(const Client& client, const LogNotice& notice);
   /// If so, the request has been moved from.
   void take_batch(ClientId sender, Batch batch);
   void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
-  void note_writing(const RegistryRequest& request);
   void open(Client& client, std::uint32_t tag, Open open);
   void begin_image(Client& client, std::uint32_t tag, bool is_kept);
   void list(Client& client, std::uint32_t tag, ListRequest request);
-  void note_close(Client& client, matcher::StepId step);
+  void note_close(Client& client, Close& close);
 
   // OfferClients
   [[nodiscard]] PageMemory memory_of(matcher::SegmentId page) override;
@@ -71,9 +63,8 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   GetParts parts_;
   Gets& gets_;
   WrittenFiles& written_;
-  PublishedFiles& published_;
   OfferPages offers_{*this};
-  const RegistryState& registry_;
+  const std::function<bool()> is_ready_;
   std::uint64_t count_ = 0;
   boost::asio::steady_timer mail_timer_;
   bool is_looking_ = false;  ///< for mail, now and then

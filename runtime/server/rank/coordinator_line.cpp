@@ -86,7 +86,7 @@ void CoordinatorLine::handle(const ReceivedMessage& message) {
       in_turn([this, &exit] {
         if (service_) service_->component_ends(exit.component);
       });
-      return start_round(DrainComponent{exit.component}, [this, exit] {
+      return start_round(TakeSent{.component = exit.component, .path = {}, .has_ended = true}, [this, exit] {
         if (service_) service_->component_exited(exit);
         socket_.send(MessageType::component_settled, 0,
                      encode(ComponentSettled{exit.component, exit.starts_again}));
@@ -138,7 +138,7 @@ void CoordinatorLine::start_registry(const ReceivedMessage& message) {
 void CoordinatorLine::tell_ready(std::uint32_t tag) {
   const std::string& trouble = service_->start_trouble();
   if (trouble.empty()) {
-    socket_.send(MessageType::done, tag, {});
+    socket_.send(MessageType::done, tag, encode(Done{}));
     return service_->restore_steps();
   }
   socket_.send(MessageType::error, tag, encode(ErrorReply{NC_EIO, trouble}));
@@ -161,8 +161,8 @@ void CoordinatorLine::tell_status(std::uint32_t tag) {
 }
 
 void CoordinatorLine::take(MessageToRegistry message) {
-  if (auto* const pong = std::get_if<Pong>(&message.body))
-    return pings_.take(message.matcher, std::move(*pong));
+  if (auto* const looked = std::get_if<Looked>(&message.body); looked != nullptr && looked->number == 0)
+    return pings_.take(message.matcher, std::move(*looked));
   if (!service_) return;
   if (is_in_turn_) return waiting_.push_back([this, message] { service_->take(message); });
   in_turn([&] { service_->take(std::move(message)); });

@@ -52,7 +52,7 @@ void FileSteps::forget_step(FileId file) {
   const matcher::StepId former = std::exchange(step.step, 0);
   if (former == 0) return;
   base_.tree.send_up(
-      ClientRequest{file, 0, Discard{former, StepEnd::untouched, "its file has another name now", {}}});
+      ClientRequest{file, 0, Close{Discard{former, StepEnd::untouched, "its file has another name now"}}});
 }
 
 /// Later: the registry may be in the middle of something.
@@ -70,7 +70,7 @@ void FileSteps::go_on(const Answer& answer) {
     const bool is_uncounted = step->filled && answer.tag == step->bytes_tag;
     if (!is_uncounted) return fail(*step, {error->status, error->text});
     base_.log.event(step->contents.path + " does not count in staging.memory: " + error->text);
-  } else if (const auto* const created = std::get_if<Created>(&answer.reply)) {
+  } else if (const auto* const created = std::get_if<Opened>(&answer.reply)) {
     step->step = created->step;
     return std::exchange(step->created, {})({});
   } else if (const auto* const granted = std::get_if<Granted>(&answer.reply)) {
@@ -206,7 +206,7 @@ void FileSteps::publish(FileId file, const Size& size, std::uint32_t closes) {
   publish.counters = {1, size.written_bytes};
   publish.file_bytes = size.file_bytes;
   publish.closes = closes;
-  base_.tree.send_up(ClientRequest{file, 0, std::move(publish)});
+  base_.tree.send_up(ClientRequest{file, 0, Close{std::move(publish)}});
   base_.tree.send_up(ConnectionEnded{file});
 }
 
@@ -215,7 +215,7 @@ void FileSteps::discard(FileId file, const Discard& request) {
   Discard discard = request;
   discard.step = ended.mapped().step;
   if (discard.step != 0 || discard.end == StepEnd::lost)
-    base_.tree.send_up(ClientRequest{file, 0, std::move(discard)});
+    base_.tree.send_up(ClientRequest{file, 0, Close{std::move(discard)}});
   base_.tree.send_up(ConnectionEnded{file});
 }
 

@@ -71,7 +71,7 @@ void Gets::take(View& answer) {
   parts_.views.settle(answer);
 }
 
-void Gets::take(const StepErased& erased) {
+void Gets::take(const StepOver& erased) {
   parts_.views.forget(erased.step);
   if (shared_ != nullptr) shared_->forget(erased.step);
 }

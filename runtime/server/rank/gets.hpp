@@ -30,7 +30,7 @@ class Gets final : public GetContinuation {
   /// Uses a new view if the step still grows.
   void continue_get(WaitingGet waiting) override;
   void take(View& answer);
-  void take(const StepErased& erased);
+  void take(const StepOver& erased);
 
  private:
   void answer(Client& client, WaitingGet& waiting);

@@ -17,15 +17,15 @@ void MatcherPings::ask(Clock::time_point now) {
     if (matcher.owes_answer || now - matcher.answered < ping_interval) continue;
     matcher.owes_answer = true;
     matcher.asked = now;
-    base_.tree.send_down({rank, Ping{}});
+    base_.tree.send_down({rank, Look{}});
   }
 }
 
-void MatcherPings::take(std::uint32_t from, Pong pong, Clock::time_point now) {
+void MatcherPings::take(std::uint32_t from, Looked answer, Clock::time_point now) {
   Matcher& matcher = matchers_[from];
   matcher.owes_answer = false;
   matcher.answered = now;
-  matcher.last = std::move(pong);
+  matcher.last = std::move(answer);
 }
 
 bool MatcherPings::is_silent(std::uint32_t rank, Clock::time_point now) const {

@@ -20,7 +20,7 @@ class MatcherPings {
   /// Asks each matcher that does not owe an answer, at most once a second.
   void ask(Clock::time_point now = Clock::now());
   /// An answer of a matcher.
-  void take(std::uint32_t from, Pong pong, Clock::time_point now = Clock::now());
+  void take(std::uint32_t from, Looked answer, Clock::time_point now = Clock::now());
   /// The matchers that have not answered for some seconds. A matcher behind a silent one, in the relay tree,
   /// cannot answer and is left out.
   [[nodiscard]] std::vector<matcher::SilentMatcher> silent(Clock::time_point now = Clock::now()) const;
@@ -30,7 +30,7 @@ class MatcherPings {
     Clock::time_point asked = {};
     Clock::time_point answered = {};
     bool owes_answer = false;
-    Pong last = {};  ///< what it said of itself
+    Looked last = {};  ///< what it said of itself
   };
   [[nodiscard]] bool is_silent(std::uint32_t rank, Clock::time_point now) const;
 

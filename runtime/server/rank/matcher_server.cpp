@@ -47,8 +47,8 @@ MatcherServer::Server::Server(MatcherServerOptions options)
                           published_, [this] { inbox_.take_held(); })
                     : nullptr),
       gets_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
-      requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_, published_,
-                *this),
+      requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_,
+                [this] { return is_ready(); }),
       clients_(base_, socket_path_of(options.socket_path, nodes_, base_.place()), requests_),
       segments_(base_, clients_),
       deferred_(base_, clients_, views_, gets_),
@@ -59,8 +59,8 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       images_(base_, views_, shared_.get(), published_),
       published_(loop_, clients_),
       written_(base_, clients_, published_),
-      inbox_(base_,
-             {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_, *this}) {
+      inbox_(base_, {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_,
+                     [this](const BeginRound& begin) { take(begin); }}) {
   if (options.huge_pages) store_.use_huge_pages(std::move(*options.huge_pages));
   if (link_) {
     link_loop_ = std::make_unique<LinkLoop>(
@@ -138,15 +138,15 @@ void MatcherServer::Server::take(const BeginRound& begin) {
 void MatcherServer::Server::do_round(const StartServing& start, std::uint64_t /*round*/) {
   orders_.start(start);
   written_.start(start.memory_bytes);
-  looks_.answer_ping();  // matcher 0 then knows where this matcher is, should it never answer again
+  looks_.tell_of_itself();  // matcher 0 then knows where this matcher is, should it never answer again
   if (link_) clients_.listen();
 }
 
 /// The registry hears of the component's end when the files that its processes have closed are published.
-void MatcherServer::Server::do_round(const DrainComponent& exit, std::uint64_t round) {
-  clients_.drain_component(exit.component);
+void MatcherServer::Server::end_component(const std::string& component, std::uint64_t round) {
+  clients_.drain_component(component);
   tree_.hold_part(round);
-  written_.end_component(exit.component, [this, round] { tree_.end_part(round); });
+  written_.end_component(component, [this, round] { tree_.end_part(round); });
 }
 
 /// The loop goes on while logs are removed: it passes on what other matchers tell.
@@ -178,6 +178,7 @@ void MatcherServer::Server::tell_of_removals(std::size_t before) {
 }
 
 void MatcherServer::Server::do_round(const TakeSent& what, std::uint64_t round) {
+  if (what.has_ended) return end_component(what.component, round);
   clients_.take_sent_by(what.component);
   if (what.path.empty()) return;
   tree_.hold_part(round);

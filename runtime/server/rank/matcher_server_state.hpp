@@ -16,7 +16,7 @@ namespace sluice::runtime {
 
 /// The parts of a matcher server, and its event loop. Each part has its own file. The parts refer to each
 /// other; none calls another before all are constructed.
-class MatcherServer::Server final : private EventLog, private RoundHandler, private RegistryState {
+class MatcherServer::Server final : private EventLog {
  public:
   explicit Server(MatcherServerOptions options);
   ~Server() override;
@@ -34,13 +34,13 @@ class MatcherServer::Server final : private EventLog, private RoundHandler, priv
 
   void event(const std::string& text) override { tell({text, false}); }
   void detail(const std::string& text) override { tell({text, true}); }
-  void take(const BeginRound& begin) override;
+  void take(const BeginRound& begin);
   void do_round(const StartServing& start, std::uint64_t round);
-  void do_round(const DrainComponent& exit, std::uint64_t round);
+  void end_component(const std::string& component, std::uint64_t round);
   void do_round(const ShutDown& end, std::uint64_t round);
   void do_round(const TakeSent& what, std::uint64_t round);
   void tell_of_removals(std::size_t before);
-  [[nodiscard]] bool is_ready() const override {
+  [[nodiscard]] bool is_ready() const {
     return base_.rank() != 0 || (coordinator_ && coordinator_->has_registry());
   }
 

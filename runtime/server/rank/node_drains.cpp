@@ -16,7 +16,7 @@ NodeDrains::NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& publ
       views_(views),
       published_(published),
       worker_(base.loop, {[this](matcher::StepId step, const matcher::DrainProgress& progress) {
-                            base_.tree.send_up(DrainNote{step, progress});
+                            base_.tree.send_up(CopyNote{step, progress});
                           },
                           [this](matcher::StepId step, DrainStage stage, const DrainReport& report) {
                             note_stage(step, stage, report);
@@ -42,7 +42,7 @@ void NodeDrains::take(matcher::StepId step, DrainOrder& order) {
 void NodeDrains::fail(matcher::StepId step, const Error& error) {
   if (tasks_.at(step).order.parts == 1) tasks_.erase(step);
   const DrainReport report{error.status(), error.what(), 0};
-  boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(DrainNote{step, report}); });
+  boost::asio::post(base_.loop, [this, step, report] { base_.tree.send_up(CopyNote{step, report}); });
 }
 
 /// The step's segments on this node are in the store.
@@ -72,7 +72,7 @@ void NodeDrains::send_tables(matcher::StepId step) {
         tables.tables.push_back({table.segment, used_part(base_.store.contents(table.segment))});
     }
   }
-  base_.tree.send_up(DrainNote{step, std::move(tables)});
+  base_.tree.send_up(CopyNote{step, std::move(tables)});
 }
 
 void NodeDrains::take(matcher::StepId step, DrainTables& tables) {
@@ -98,7 +98,7 @@ void NodeDrains::note_stage(matcher::StepId step, DrainStage stage, const DrainR
   if (const auto file = files_.extract(step); !file.empty() && report.status == NC_NOERR)
     published_.note_kept(step, file.mapped());
   if (stage == DrainStage::whole && report.status == NC_NOERR) published_.remove_saved(step);
-  base_.tree.send_up(DrainNote{step, report});
+  base_.tree.send_up(CopyNote{step, report});
 }
 
 }  // namespace sluice::runtime

@@ -14,12 +14,16 @@ class NodeDrains {
  public:
   NodeDrains(MatcherBase& base, StepViews& views, PublishedFiles& published);
 
-  /// Throws Error(NC_EIO) when this matcher does not have the step's view.
+  /// Not of an image. Throws Error(NC_EIO) when this matcher does not have the step's view.
+  void take(MakeCopy& copy) {
+    std::visit([&](auto& what) { take(copy.step, what); }, copy.what);
+  }
+
+ private:
   void take(matcher::StepId step, DrainOrder& order);
   void take(matcher::StepId step, DrainTables& tables);
   void take(matcher::StepId step, const DrainEnd& end);
-
- private:
+  void take(matcher::StepId /*step*/, const ImageOrder& /*order*/) {}  // NodeImages has it
   void fail(matcher::StepId step, const Error& error);
   void start(matcher::StepId step);
   void send_tables(matcher::StepId step);

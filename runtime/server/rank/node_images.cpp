@@ -104,36 +104,36 @@ NodeImages::~NodeImages() {
   if (remote_ != nullptr) remote_->end();
 }
 
-void NodeImages::take(const MakeImage& order) {
+void NodeImages::take(matcher::StepId step, const ImageOrder& order) {
   try {
-    begin(order);
+    begin(step, order);
   } catch (const Error& error) {
-    report(order, {error.status(), error.what(), 0});
+    report(step, order, {error.status(), error.what(), 0});
   }
 }
 
-void NodeImages::begin(const MakeImage& order) {
-  if (give_written(order)) return;
+void NodeImages::begin(matcher::StepId step, const ImageOrder& order) {
+  if (give_written(step, order)) return;
   if (order.source && shared_ != nullptr) {
-    under_way_.insert_or_assign(order.step, order);
-    return copy_written(order.step, 0);
+    under_way_.insert_or_assign(step, order);
+    return copy_written(step, 0);
   }
   if (!is_cdf_version(order.version)) throw Error(NC_EIO, "no matcher of the run has its bytes any more");
-  const CachedStep* const known = views_.find(order.step);
+  const CachedStep* const known = views_.find(step);
   if (known == nullptr) throw Error(NC_EIO, "the registry did not tell of the step");
   DrainTask task{known->view, {}, {}};
   task.order.path = known->view->name;
   task.order.version = order.version;
   task.remote = remote_;
   task.image = base_.store.descriptor(order.file);
-  under_way_.insert_or_assign(order.step, order);
+  under_way_.insert_or_assign(step, order);
   const auto segments = name_segments(task, base_.node());
   // Shared with the callbacks, which must be copyable.
   const auto shared_task = std::make_shared<DrainTask>(std::move(task));
-  base_.neighbours.fetch(segments, [this, order, shared_task] {
+  base_.neighbours.fetch(segments, [this, step, shared_task] {
     bring_tables(shared_task->view,
-                 [this, order, shared_task](const Outcome& outcome, std::vector<TableCopy> tables) {
-                   if (outcome.is_failure()) return end(order.step, {outcome.status, outcome.text, 0});
+                 [this, step, shared_task](const Outcome& outcome, std::vector<TableCopy> tables) {
+                   if (outcome.is_failure()) return end(step, {outcome.status, outcome.text, 0});
                    shared_task->tables = std::move(tables);
                    submit(std::move(*shared_task));
                  });
@@ -142,15 +142,15 @@ void NodeImages::begin(const MakeImage& order) {
 
 /// The written file itself becomes the image. Its memory counts as the step's data already, so a segment on
 /// disk for the image stays empty.
-bool NodeImages::give_written(const MakeImage& order) {
-  const auto file = published_.contents(order.step);
+bool NodeImages::give_written(matcher::StepId step, const ImageOrder& order) {
+  const auto file = published_.contents(step);
   if (!file) return false;
   seal_for_others(*file);
   struct stat facts {};
   if (::fstat(file->number(), &facts) != 0) throw Error(NC_EIO, "the file cannot be looked at");
   const auto bytes = static_cast<std::uint64_t>(facts.st_size);
   base_.store.replace_image(order.file, file, bytes);
-  report(order, {NC_NOERR, {}, bytes});
+  report(step, order, {NC_NOERR, {}, bytes});
   return true;
 }
 
@@ -225,30 +225,30 @@ void NodeImages::end(matcher::StepId step, const DrainReport& made) {
   DrainReport outcome = made;
   try {
     if (made.status == NC_NOERR && matcher::is_spilled(order.mapped().file))
-      return complete_on_disk(order.mapped(), made);
+      return complete_on_disk(step, order.mapped(), made);
     if (made.status == NC_NOERR) complete(*base_.store.descriptor(order.mapped().file));
   } catch (const Error& error) {
     outcome = {error.status(), error.what(), 0};
   }
-  report(order.mapped(), outcome);
+  report(step, order.mapped(), outcome);
 }
 
-void NodeImages::complete_on_disk(const MakeImage& order, const DrainReport& made) {
+void NodeImages::complete_on_disk(matcher::StepId step, const ImageOrder& order, const DrainReport& made) {
   const auto is_cut = std::make_shared<bool>(false);  // shared by the two functions
   base_.store.use_disk(
       [is_cut, file = base_.store.descriptor(order.file), bytes = made.bytes] {
         *is_cut = cut_on_disk(*file, bytes);
       },
-      [this, is_cut, order, made] {
-        report(order,
+      [this, is_cut, step, order, made] {
+        report(step, order,
                *is_cut ? made : DrainReport{NC_EIO, "the image of a file cannot be cut to its length", 0});
       });
 }
 
 /// Later: the registry may be in the middle of something.
-void NodeImages::report(const MakeImage& order, const DrainReport& report) {
-  boost::asio::post(base_.loop, [this, order, report] {
-    base_.tree.send_up(ImageDone{order.step, order.file, report});
+void NodeImages::report(matcher::StepId step, const ImageOrder& order, const DrainReport& report) {
+  boost::asio::post(base_.loop, [this, step, file = order.file, report] {
+    base_.tree.send_up(CopyNote{step, ImageReport{file, report}});
   });
 }
 

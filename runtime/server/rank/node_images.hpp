@@ -23,29 +23,29 @@ class NodeImages {
   NodeImages(MatcherBase& base, StepViews& views, SharedGets* shared, PublishedFiles& published);
   ~NodeImages();
 
-  /// Reports ImageDone, later.
-  void take(const MakeImage& order);
+  /// Sends an ImageReport, later.
+  void take(matcher::StepId step, const ImageOrder& order);
 
  private:
   using TablesReceiver = std::function<void(const Outcome& outcome, std::vector<TableCopy> tables)>;
 
-  void begin(const MakeImage& order);
-  [[nodiscard]] bool give_written(const MakeImage& order);
+  void begin(matcher::StepId step, const ImageOrder& order);
+  [[nodiscard]] bool give_written(matcher::StepId step, const ImageOrder& order);
   void copy_written(matcher::StepId step, std::uint64_t copied);
   void take_piece(matcher::StepId step, std::uint64_t copied, MemoryRead read);
   void bring_tables(const StepViewPointer& view, const TablesReceiver& receiver);
   void submit(DrainTask task);
   [[nodiscard]] DrainReport make_here(const DrainTask& task);
   void end(matcher::StepId step, const DrainReport& report);
-  void complete_on_disk(const MakeImage& order, const DrainReport& made);
-  void report(const MakeImage& order, const DrainReport& report);
+  void complete_on_disk(matcher::StepId step, const ImageOrder& order, const DrainReport& made);
+  void report(matcher::StepId step, const ImageOrder& order, const DrainReport& report);
 
   MatcherBase& base_;
   StepViews& views_;
   SharedGets* shared_;
   PublishedFiles& published_;
-  std::shared_ptr<AwaitedReads> remote_;            ///< shared with the tasks; null: one matcher only
-  std::map<matcher::StepId, MakeImage> under_way_;  ///< the registry orders one of a step at a time
+  std::shared_ptr<AwaitedReads> remote_;             ///< shared with the tasks; null: one matcher only
+  std::map<matcher::StepId, ImageOrder> under_way_;  ///< the registry orders one of a step at a time
   storage::PosixFileSystem system_;
   DrainWorker worker_;
 };

@@ -14,6 +14,7 @@
 namespace sluice::runtime {
 
 void ProcessLooks::take(const Look& look) {
+  if (look.request.number == 0) return tell_of_itself();
   constexpr std::chrono::milliseconds first_pause{1};
   look_at(look.request, first_pause);
 }
@@ -49,10 +50,10 @@ void ProcessLooks::tell_idle(const matcher::LookRequest& request) {
   });
 }
 
-void ProcessLooks::answer_ping() const {
+void ProcessLooks::tell_of_itself() const {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
-  base_.tree.send_up(Pong{host.data(), ::getpid()});
+  base_.tree.send_up(Looked{0, false, host.data(), ::getpid()});
 }
 
 }  // namespace sluice::runtime

@@ -17,7 +17,7 @@ class ProcessLooks {
 
   void take(const Look& look);
   /// Says that this matcher works, and where it is.
-  void answer_ping() const;
+  void tell_of_itself() const;
 
  private:
   void look_at(const matcher::LookRequest& request, std::chrono::milliseconds pause);

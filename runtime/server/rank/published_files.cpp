@@ -48,10 +48,10 @@ void PublishedFiles::read(const FileRange& range, MemoryReceiver receiver) {
   then();
 }
 
-bool PublishedFiles::give_image(Client& client, std::uint32_t tag, const ImageRequest& request) {
-  if (!client.process->has_open(request.step) || !files_.contains(request.step)) return false;
+bool PublishedFiles::give_image(Client& client, std::uint32_t tag, matcher::StepId step) {
+  if (!client.process->has_open(step) || !files_.contains(step)) return false;
   try {
-    const SharedFile file = contents(request.step);
+    const SharedFile file = contents(step);
     clients_.send_image(client, tag, {file_size(*file)}, file);
   } catch (const Error& error) {
     clients_.send_error(client, tag, error.status(), error.what());

@@ -40,7 +40,7 @@ class PublishedFiles final : public StepFiles {
   /// For other matchers. What is on disk is read by a thread.
   void read(const FileRange& range, MemoryReceiver receiver) override;
   /// Answers by `image_made`, if the step was written as a file here, and the client has it open.
-  [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, const ImageRequest& request);
+  [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, matcher::StepId step);
   /// The step's file is also on disk, at that path: what programs set there later is copied when the step
   /// ends, because the kernel tells nobody of it.
   void note_kept(matcher::StepId step, const std::string& path);

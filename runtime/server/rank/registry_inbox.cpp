@@ -34,18 +34,18 @@ struct Dispatch {
     to.clients.hang_up(hang_up.connection, std::move(hang_up.reason));
   }
   void operator()(View& view) const { to.gets.take(view); }
-  void operator()(const StepErased& erased) const {
-    to.gets.take(erased);
-    to.written.forget(erased.step);
+  void operator()(const StepOver& over) const {
+    if (over.is_only_outdated) return to.written.note_outdated(over.step);
+    to.gets.take(over);
+    to.written.forget(over.step);
   }
-  void operator()(const FileOutdated& outdated) const { to.written.note_outdated(outdated.step); }
-  void operator()(DrainStep& drain) const {
-    std::visit([&](auto& what) { to.drains.take(drain.step, what); }, drain.what);
+  void operator()(MakeCopy& copy) const {
+    if (const auto* const image = std::get_if<ImageOrder>(&copy.what))
+      return to.images.take(copy.step, *image);
+    to.drains.take(copy);
   }
-  void operator()(const MakeImage& order) const { to.images.take(order); }
   void operator()(const Look& look) const { to.looks.take(look); }
-  void operator()(const Ping& /*ping*/) const { to.looks.answer_ping(); }
-  void operator()(const BeginRound& begin) const { to.rounds.take(begin); }
+  void operator()(const BeginRound& begin) const { to.begin_round(begin); }
   void operator()(const GrantSeries& /*series*/) const {
     throw Error(NC_EIO, "several grants in one message, which the relay tree takes apart");
   }

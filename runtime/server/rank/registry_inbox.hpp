@@ -1,5 +1,7 @@
 #pragma once
 #include <deque>
+#include <functional>
+#include <utility>
 
 #include "client_answers.hpp"
 #include "node_drains.hpp"
@@ -9,13 +11,6 @@
 #include "written_files.hpp"
 
 namespace sluice::runtime {
-
-/// Does this matcher's part in a round.
-class RoundHandler {
- public:
-  virtual ~RoundHandler() = default;
-  virtual void take(const BeginRound& begin) = 0;
-};
 
 /// The receivers of the registry's messages.
 struct RegistryReceivers {
@@ -28,7 +23,7 @@ struct RegistryReceivers {
   NodeImages& images;
   WrittenFiles& written;
   ProcessLooks& looks;
-  RoundHandler& rounds;
+  std::function<void(const BeginRound&)> begin_round;
 };
 
 /// Passes the registry's messages to the parts of this matcher. A message that gives a segment a new use
@@ -36,7 +31,8 @@ struct RegistryReceivers {
 /// is made.
 class RegistryInbox {
  public:
-  RegistryInbox(MatcherBase& base, RegistryReceivers receivers) : base_(base), receivers_(receivers) {}
+  RegistryInbox(MatcherBase& base, RegistryReceivers receivers)
+      : base_(base), receivers_(std::move(receivers)) {}
 
   void take(MatcherBody body);
   /// Call it when no more data arrives in some segments, or when segments have been made.

@@ -44,6 +44,7 @@ void SegmentOrders::take(const ClearSegment& order) {
 /// The registry is told when the disk space has really been returned; then waiting processes may try again.
 void SegmentOrders::take(const DestroySegment& order) {
   const matcher::SegmentId segment = order.segment;
+  if (segment == 0) return base_.store.drop_all_warm();
   const bool is_over = base_.store.destroy(segment);
   const bool is_own = base_.nodes.rank_of(matcher::owner_of(segment)) == base_.rank();
   if (!is_over || !is_own || !matcher::is_spilled(segment)) return;
@@ -69,8 +70,9 @@ void SegmentOrders::use_spill_directory(const std::string& directory) {
   try {
     base_.store.set_spill_directory(directory, probe_spill_directory(directory));
   } catch (const Error& error) {
-    base_.tree.send_up(StartTrouble{"staging.spill cannot be used on node " + std::to_string(base_.node()) +
-                                    ": " + error.what()});
+    base_.tree.send_up(SpillDone{
+        0, false,
+        "staging.spill cannot be used on node " + std::to_string(base_.node()) + ": " + error.what()});
   }
 }
 

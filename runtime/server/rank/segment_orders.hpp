@@ -18,7 +18,6 @@ class SegmentOrders {
   void take(const ClearSegment& order);
   void take(const DestroySegment& order);
   void take(const KeepLog& order) { base_.store.keep_log(order.segment, order.is_kept); }
-  void take(const DropWarm& /*order*/) { base_.store.drop_all_warm(); }
   void take(const MarkGone& order) { base_.store.mark_gone(order.control, order.rank); }
 
   /// At the start of the run: sets the directory for segments on disk, and makes memory ahead.

@@ -64,7 +64,7 @@ void SharedGets::open(std::vector<matcher::SegmentId> segments, SegmentUser use)
 }
 
 void SharedGets::join_lease(std::uint64_t step, const FetchReader& reader) {
-  parts_.base.tree.send_up(LeaseJoined{step, {reader.matcher, reader.connection}});
+  parts_.base.tree.send_up(LeaseQuery{0, step, 0, 0, LeaseReader{reader.matcher, reader.connection}});
 }
 
 void SharedGets::send_data(PeerLink::DataRoute to, PeerLink::DataSource source) {

@@ -20,14 +20,13 @@ struct WrittenFiles::File {
   DatasetKey key;
   LocalProcess writer;  ///< who has opened it first: its component, token and process
   FileBytes bytes = {};
-  bool goes_on = false;           ///< Open::goes_on
-  bool is_in_files = false;       ///< OpenFile::is_in_files
-  bool is_elsewhere = false;      ///< its base is a step that this matcher does not have
-  bool has_other_writer = false;  ///< note_other_writer(), since its begin
-  bool is_compared = false;       ///< with its base: it has become another one
-  bool is_nameless = false;       ///< `path` is its former name: it has only landings
-  std::uint64_t size = 0;         ///< from the last close on
-  ByteRanges changed = {};        ///< WrittenBytes::Examined
+  bool goes_on = false;       ///< Open::goes_on
+  bool is_in_files = false;   ///< OpenFile::is_in_files
+  bool is_elsewhere = false;  ///< its base is a step that this matcher does not have
+  bool is_compared = false;   ///< with its base: it has become another one
+  bool is_nameless = false;   ///< `path` is its former name: it has only landings
+  std::uint64_t size = 0;     ///< from the last close on
+  ByteRanges changed = {};    ///< WrittenBytes::Examined
   std::uint32_t closes_wanted = 1;
   std::uint32_t closes = 0;
   std::vector<Name> more_names = {};                             ///< besides `path`

@@ -602,7 +602,7 @@ void WrittenFiles::complete(const File& file) {
   } else {
     const matcher::StepId step = steps_.step(id);
     published_.keep_until_drained(step, file.saved, places_.at(file.path).step);
-    places_.at(file.path).step = file.has_other_writer ? 0 : step;
+    places_.at(file.path).step = outdated_.erase(step) != 0 ? 0 : step;
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
   }
@@ -736,27 +736,18 @@ void WrittenFiles::when_known(const std::string& path, std::function<void()> the
   then();
 }
 
-void WrittenFiles::note_other_writer(const std::string& path) {
+void WrittenFiles::note_outdated(matcher::StepId step) {
+  const auto published = paths_.find(step);
+  if (published == paths_.end()) return void(outdated_.insert(step));
+  const std::string path = published->second;
   const auto place = places_.find(path);
-  if (place == places_.end()) return;
+  if (place == places_.end() || place->second.step != step) return;
   place->second.step = 0;
-  if (File* const file = find(place->second.file)) file->has_other_writer = true;
   tidy(path);
 }
 
-void WrittenFiles::note_outdated(matcher::StepId step) {
-  if (const auto published = paths_.find(step); published != paths_.end()) {
-    const std::string path = published->second;
-    if (const auto place = places_.find(path); place != places_.end() && place->second.step == step)
-      note_other_writer(path);
-    return;
-  }
-  for (auto& [id, file] : files_) {
-    if (steps_.step(id) == step) file.has_other_writer = true;
-  }
-}
-
 void WrittenFiles::forget(matcher::StepId step) {
+  outdated_.erase(step);
   const auto found = paths_.extract(step);
   if (found.empty()) return;
   const std::string& path = found.mapped();

@@ -55,9 +55,8 @@ class WrittenFiles {
   /// Calls `then` when it is known whether the file at the path, or each file in that directory, has been
   /// closed for the last time; and the registry has been told.
   void when_known(const std::string& path, std::function<void()> then);
-  /// The component writes the file by PnetCDF, or at another matcher: the registry knows what is newest.
-  void note_other_writer(const std::string& path);
-  /// The same of the file that has become the step, or will.
+  /// The component writes the file that has become the step, or will, by PnetCDF or at another matcher: the
+  /// registry knows what is newest.
   void note_outdated(matcher::StepId step);
   /// The step is no more.
   void forget(matcher::StepId step);
@@ -198,6 +197,7 @@ class WrittenFiles {
   std::map<std::string, Place> places_;           ///< by path
   std::map<FileId, File> files_;                  ///< until they are published or given up
   std::map<matcher::StepId, std::string> paths_;  ///< of steps that were published and live
+  std::set<matcher::StepId> outdated_;            ///< steps that are not published yet: note_outdated()
   std::map<std::uint64_t, std::string> landed_;   ///< files on disk, by st_ino, that got the bytes of these
   std::deque<std::uint64_t> ending_processes_;    ///< the last that have said so: their tokens
   std::set<std::uint32_t> continued_;             ///< rules of files that were written in parts

@@ -402,7 +402,7 @@ void WrittenFiles::done(const RenamingPtr& renaming) {
   if (is_by_open) (void)::unlink(renaming->request.to.path.c_str());
   if (client == nullptr) return;
   is_by_open ? clients_.send(*client, MessageType::file_opened, renaming->tag, encode(FileOpened{true}))
-             : clients_.send(*client, MessageType::done, renaming->tag, {});
+             : clients_.send(*client, MessageType::done, renaming->tag, encode(Done{}));
 }
 
 void WrittenFiles::refuse(const RenamingPtr& renaming, int status, const std::string& text) {
@@ -504,7 +504,8 @@ void WrittenFiles::await(Client& client, std::uint32_t tag, const AwaitFile& req
   const ClientId id = client.id;
   writers_.take_news();
   const auto answer = [this, id, tag] {
-    if (Client* const waiting = clients_.find(id)) clients_.send(*waiting, MessageType::done, tag, {});
+    if (Client* const waiting = clients_.find(id))
+      clients_.send(*waiting, MessageType::done, tag, encode(Done{}));
   };
   const auto awaited = std::ranges::find_if(files_, [&](const auto& known) {
     if (known.second.landings.empty()) return false;

@@ -18,7 +18,7 @@ void WrittenFiles::sync(Client& client, std::uint32_t tag, const AwaitFile& requ
     Client* const waiting = clients_.find(id);
     if (waiting == nullptr) return;
     outcome.is_failure() ? clients_.send_error(*waiting, tag, outcome.status, outcome.text)
-                         : clients_.send(*waiting, MessageType::done, tag, {});
+                         : clients_.send(*waiting, MessageType::done, tag, encode(Done{}));
   };
   const auto synced = std::ranges::find_if(files_, [&](const auto& known) {
     const File& file = known.second;

@@ -9,6 +9,14 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+matcher::DrainOutcome outcome_of(const DrainReport& report) {
+  return {report.status, report.text, report.bytes};
+}
+
+}  // namespace
+
 void DrainStages::start_added() {
   for (const matcher::StepId id : std::exchange(added_, {})) start(parts_.registry.step(id));
 }
@@ -38,12 +46,14 @@ void DrainStages::start(const matcher::Step& step) {
   order.origin = step.origin;
   for (const std::uint32_t drainer : drainers) {
     parts_.informed.tell(drainer, 0, step);
-    parts_.outlet.send_to(drainer, DrainStep{step.id, order});
+    parts_.outlet.send_to(drainer, MakeCopy{step.id, order});
     ++order.part;
   }
 }
 
-void DrainStages::take(std::uint32_t from, DrainNote& note) {
+void DrainStages::take(std::uint32_t from, CopyNote& note) {
+  if (const auto* const image = std::get_if<ImageReport>(&note.what))
+    return parts_.registry.image_made(note.step, image->file, outcome_of(image->report));
   if (note.step != drain_.step) return;
   std::visit([&](auto& what) { take_part(from, what); }, note.what);
 }
@@ -84,8 +94,7 @@ void DrainStages::go_on() {
   const bool is_alone = drain_.drainers.size() == 1;
   if (is_alone || drain_.stage == Stage::finishing) {
     const Drain ended = std::exchange(drain_, {});
-    const DrainReport& outcome = ended.outcome;
-    return parts_.registry.drained(ended.step, {outcome.status, outcome.text, outcome.bytes});
+    return parts_.registry.drained(ended.step, outcome_of(ended.outcome));
   }
   const bool goes_on = drain_.stage == Stage::preparing && !has_failed;
   drain_.stage = goes_on ? Stage::writing : Stage::finishing;
@@ -95,9 +104,9 @@ void DrainStages::go_on() {
   const matcher::StepId step = drain_.step;
   for (const std::uint32_t drainer : drainers) {
     if (goes_on) {
-      parts_.outlet.send_to(drainer, DrainStep{step, tables});
+      parts_.outlet.send_to(drainer, MakeCopy{step, tables});
     } else {
-      parts_.outlet.send_to(drainer, DrainStep{step, DrainEnd{!has_failed}});
+      parts_.outlet.send_to(drainer, MakeCopy{step, DrainEnd{!has_failed}});
     }
   }
 }

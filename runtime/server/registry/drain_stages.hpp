@@ -28,13 +28,14 @@ class DrainStages {
   void add(matcher::StepId step) { added_.push_back(step); }
   /// Starts what was added; not during a call of the registry.
   void start_added();
-  /// Of matcher `from`. Notes of other drains are ignored.
-  void take(std::uint32_t from, DrainNote& note);
+  /// Of matcher `from`: of a drain, or an image. Notes of other drains are ignored.
+  void take(std::uint32_t from, CopyNote& note);
 
  private:
   void take_part(std::uint32_t from, const matcher::DrainProgress& progress);
   void take_part(std::uint32_t from, DrainTables& tables);
   void take_part(std::uint32_t from, const DrainReport& report);
+  void take_part(std::uint32_t /*from*/, const ImageReport& /*image*/) {}
   void start(const matcher::Step& step);
   [[nodiscard]] std::vector<std::uint32_t> drainers_of(const matcher::Step& step) const;
   void end_stage_of_drainer();

@@ -82,7 +82,7 @@ void InformedMatchers::tell_outdated(const matcher::Step& step) {
   const auto newest = newest_files_.find(step.key);
   if (newest == newest_files_.end() || newest->second == step.id) return;
   const std::uint32_t matcher = file_steps_.at(newest->second).matcher;
-  if (matcher_with_file(step.id) != matcher) outlet_.send_to(matcher, FileOutdated{newest->second});
+  if (matcher_with_file(step.id) != matcher) outlet_.send_to(matcher, StepOver{newest->second, true});
 }
 
 std::optional<std::uint32_t> InformedMatchers::matcher_with_file(matcher::StepId step) const {
@@ -99,7 +99,7 @@ matcher::StepId InformedMatchers::newest_file(const matcher::DatasetKey& key) co
 void InformedMatchers::erase(matcher::StepId step) {
   if (newest_.step == step) newest_ = {};
   if (last_.step == step) last_ = {};
-  for (const auto& [matcher, sent] : sent_[step]) outlet_.send_to(matcher, StepErased{step});
+  for (const auto& [matcher, sent] : sent_[step]) outlet_.send_to(matcher, StepOver{step});
   sent_.erase(step);
   const auto file = file_steps_.extract(step);
   if (file.empty()) return;

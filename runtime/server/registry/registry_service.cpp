@@ -59,9 +59,11 @@ RegistryService::RegistryService(CoordinatorHello hello, const NodeMap& nodes, R
       drains_({registry_, nodes, informed_, outlet}, hello.rules),
       notes_(hello.step_record, hello.rules, outlet),
       segments_(nodes, outlet, notes_),
-      registry_(registry_options(std::move(hello), nodes, outlet.offer_pages() != nullptr ? this : nullptr,
-                                 packing_),
-                segments_, *this) {}
+      registry_(registry_options(std::move(hello), nodes, outlet.offer_pages(), packing_), segments_, *this) {
+  if (OfferPages* const pages = outlet.offer_pages())
+    pages->find_connections_by(
+        [this](matcher::ProcessId process) { return connections_.of_process(registry_rank, process); });
+}
 
 RegistryService::~RegistryService() {
   is_ending_ = true;
@@ -190,8 +192,7 @@ void RegistryService::serve_series(const std::function<void()>& requests) {
   }
 }
 
-template <class Request>
-void RegistryService::take(std::uint32_t from, Several<Request>& several) {
+void RegistryService::take(std::uint32_t from, Closes& several) {
   std::vector<matcher::ProcessId> processes;
   processes.reserve(several.requests.size());
   ConnectionTable::Walk connections = connections_.walk(from);
@@ -203,10 +204,8 @@ void RegistryService::take(std::uint32_t from, Several<Request>& several) {
   constexpr std::size_t processes_ahead = 8, logs_ahead = 4;
   const auto expect = [&](std::size_t i) {
     if (i + processes_ahead < processes.size()) registry_.expect(processes[i + processes_ahead]);
-    if constexpr (std::is_same_v<Request, PublishRequest>) {
-      if (i + logs_ahead < processes.size())
-        registry_.expect_close(processes[i + logs_ahead], several.requests[i + logs_ahead].request.step);
-    }
+    if (i + logs_ahead < processes.size())
+      registry_.expect_close(processes[i + logs_ahead], several.requests[i + logs_ahead].request.step());
   };
   const auto serve_all = [&] {
     for (std::size_t i = 0; i < std::min(processes_ahead, processes.size()); ++i)
@@ -251,32 +250,23 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
 
 // Requests of processes
 
-/// An error is the answer. Where there is no answer, it is an event.
+/// An error is the answer. Where nobody waits for one, it is an event.
 template <class Request, class Work>
 void RegistryService::attempt(const Requester& from, const Work& work) {
   try {
     work();
   } catch (const std::exception& error) {  // also of numbers that no process of ours would send
-    constexpr std::string_view note = note_name<Request>;
     const auto* const known = dynamic_cast<const Error*>(&error);
-    if (note.empty()) return refused(from.ticket, known == nullptr ? NC_EIO : known->status(), error.what());
-    event("connection " + std::to_string(from.ticket.connection) + ": " + std::string(note) + ": " +
-          error.what());
+    if (from.ticket.tag != 0)
+      return refused(from.ticket, known == nullptr ? NC_EIO : known->status(), error.what());
+    event("connection " + std::to_string(from.ticket.connection) + ": " + std::string(request_name<Request>) +
+          ": " + error.what());
   }
 }
 
 template <class Request>
 void RegistryService::serve_or_refuse(const Requester& from, Request& request) {
   attempt<Request>(from, [&] { serve(from, request); });
-}
-
-void RegistryService::serve(const Requester& from, const ImageRequest& image) {
-  registry_.image(from.ticket, from.process, image.step);
-}
-
-void RegistryService::serve(const Requester& from, const Discard& discard) {
-  discard.step == 0 ? registry_.lose_changes(from.process, discard.key)
-                    : registry_.discard(from.process, discard.step, discard.end, discard.reason);
 }
 
 void RegistryService::tell_list(const Ticket& ticket, const ListRequest& request) {
@@ -339,6 +329,8 @@ bool RegistryService::is_file_in_memory(const Requester& from, const Open& creat
 
 /// What was closed before comes first.
 void RegistryService::serve(const Requester& from, const Open& open) {
+  if (open.taken.step != 0 || open.is_by_mere_reader())
+    return registry_.open(from.ticket, from.process, open);
   const bool is_create = open.purpose == Purpose::create;
   if (is_create && !is_file_in_memory(from, open)) return serve_now(from, open);
   const bool is_removal = open.purpose == Purpose::remove;
@@ -438,21 +430,20 @@ std::optional<matcher::InboundReader> RegistryService::inbound_reader(const Leas
 }
 
 void RegistryService::take(std::uint32_t from, const LeaseQuery& query) {
+  const auto reader = query.reader ? inbound_reader(*query.reader) : std::nullopt;
+  if (query.query == 0) {
+    if (reader) registry_.join_inbound_wait(query.step, nodes_.place_of(from), *reader);
+    return;
+  }
   const Ticket ticket{LeaseQuery::connection, query.query, from};
   try {
     informed_.note_fetch(from, registry_.step(query.step));
     const bool is_ahead = !query.reader;
     registry_.lease_inbound(ticket, query.step, nodes_.place_of(from),
-                            {query.bytes, query.wanted_bytes, is_ahead},
-                            is_ahead ? std::nullopt : inbound_reader(*query.reader));
+                            {query.bytes, query.wanted_bytes, is_ahead}, reader);
   } catch (const Error& error) {
     refused(ticket, error.status(), error.what());
   }
-}
-
-void RegistryService::take(std::uint32_t from, const LeaseJoined& note) {
-  if (const auto reader = inbound_reader(note.reader))
-    registry_.join_inbound_wait(note.step, nodes_.place_of(from), *reader);
 }
 
 /// Sends what the registry reported during a call, when it could not be called back.
@@ -499,47 +490,6 @@ void RegistryService::tell_published() {
   }
 }
 
-// Offers
-
-std::uint64_t RegistryService::page_bytes(const matcher::OfferedGroup& group) const {
-  return OfferPages::bytes_for(group);
-}
-
-bool RegistryService::begin(const matcher::OfferedGroup& group) {
-  std::vector<std::uint64_t> connections;
-  for (const matcher::ProcessId process : group.members) {
-    const auto connection = connections_.of_process(registry_rank, process);
-    if (!connection) return false;
-    connections.push_back(*connection);
-  }
-  return outlet_.offer_pages()->begin(group, connections);
-}
-
-bool RegistryService::offer(matcher::SegmentId page, std::uint32_t slot, const matcher::StepOffer& offer) {
-  return outlet_.offer_pages()->offer(page, slot, offer);
-}
-
-bool RegistryService::offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
-                                 const std::vector<matcher::SegmentId>& data) {
-  return outlet_.offer_pages()->offer_read(page, slot, step, data);
-}
-
-bool RegistryService::withdraw(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step) noexcept {
-  return outlet_.offer_pages()->withdraw(page, slot, step);
-}
-
-void RegistryService::clear(matcher::SegmentId page, std::uint32_t slot) noexcept {
-  outlet_.offer_pages()->clear(page, slot);
-}
-
-void RegistryService::end(matcher::SegmentId page) noexcept {
-  outlet_.offer_pages()->end(page);
-}
-
-void RegistryService::make_loud(matcher::SegmentId page) noexcept {
-  outlet_.offer_pages()->make_loud(page);
-}
-
 // The registry's answers
 
 void RegistryService::answer(const Ticket& ticket, Reply reply) {
@@ -557,9 +507,12 @@ void RegistryService::created(const Ticket& ticket, const matcher::Step& step) {
     informed_.note_file(ticket.matcher, step);
   }
   begun(step);
-  const Created reply{step.id, control, step.publish_at};
-  if (ticket.matcher == registry_rank) return answer(ticket, reply);
-  if (newest_created_.step != step.id) newest_created_ = {step.id, 0, share(Answer{0, 0, reply})};
+  Opened reply;
+  reply.step = step.id;
+  reply.control = control;
+  reply.publish_at = step.publish_at;
+  if (ticket.matcher == registry_rank) return answer(ticket, std::move(reply));
+  if (newest_created_.step != step.id) newest_created_ = {step.id, 0, share(Answer{0, 0, std::move(reply)})};
   answer(ticket, newest_created_);
 }
 
@@ -677,7 +630,7 @@ void RegistryService::granted(const Ticket& ticket, const matcher::SegmentLease&
 }
 
 void RegistryService::disk_freed(const Ticket& ticket, std::uint64_t given_back) {
-  answer(ticket, DiskFreed{given_back});
+  answer(ticket, Done{given_back});
 }
 
 void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& step,
@@ -689,11 +642,11 @@ void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& ste
 void RegistryService::make_image(const matcher::Step& step, const matcher::StepImage& image) {
   const std::uint32_t maker = nodes_.rank_of(matcher::owner_of(image.file.id()));
   informed_.tell(maker, 0, step);
-  MakeImage order{step.id, image.file.id(), step.version, {}};
+  ImageOrder order{image.file.id(), step.version};
   // What was made of the puts would have other bytes than the file.
   if (const auto with_file = informed_.matcher_with_file(step.id); with_file && step.file_bytes)
     order.source = FileSource{*with_file, *step.file_bytes};
-  outlet_.send_to(maker, order);
+  outlet_.send_to(maker, MakeCopy{step.id, order});
 }
 
 void RegistryService::done(const Ticket& ticket) {

@@ -26,7 +26,7 @@ namespace sluice::runtime {
 /// The service around the registry, at matcher 0 only. It takes the requests of processes from all matchers,
 /// in order of arrival, and sends the registry's answers. One small function serves each message, each
 /// request and each answer; what has a state of its own is a class of its own.
-class RegistryService final : private matcher::RegistryAnswers, private matcher::OfferBoard {
+class RegistryService final : private matcher::RegistryAnswers {
  public:
   /// `nodes` and `outlet` must outlive this object.
   RegistryService(CoordinatorHello hello, const NodeMap& nodes, RegistryOutlet& outlet);
@@ -60,8 +60,7 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, ClientRequest& request);
   void take(std::uint32_t from, GroupCall& call);
   void take(std::uint32_t from, const SegmentCalls& several);
-  template <class Request>
-  void take(std::uint32_t from, Several<Request>& several);
+  void take(std::uint32_t from, Closes& several);
   void serve_series(const std::function<void()>& requests);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t, const TakeSent& note) {
@@ -76,18 +75,13 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void take(std::uint32_t from, const ViewQuery& query);
   void take(std::uint32_t from, const RoundDone& done);
   void take(std::uint32_t from, const LeaseQuery& query);
-  void take(std::uint32_t from, const LeaseJoined& note);
   void take(std::uint32_t from, const GetWaits& note);
-  void take(std::uint32_t from, DrainNote& note) { drains_.take(from, note); }
-  void take(std::uint32_t /*from*/, const ImageDone& done) {
-    registry_.image_made(done.step, done.file, {done.report.status, done.report.text, done.report.bytes});
-  }
+  void take(std::uint32_t from, CopyNote& note) { drains_.take(from, note); }
   void take(std::uint32_t /*from*/, const SpillDone& done) {
+    if (done.segment == 0) return void(start_trouble_ = done.trouble);
     done.is_gone ? registry_.spill_gone(done.segment) : registry_.spill_made(done.segment, done.trouble);
   }
-  void take(std::uint32_t /*from*/, StartTrouble& trouble) { start_trouble_ = std::move(trouble.text); }
   void take(std::uint32_t /*from*/, const Looked& looked);
-  void take(std::uint32_t /*from*/, const Pong& /*pong*/) {}  // MatcherPings has it
   void take(std::uint32_t /*from*/, const EventNotice& notice) {
     notice.is_detail ? detail(notice.text) : event(notice.text);
   }
@@ -105,10 +99,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   template <class Request>
   void serve_or_refuse(const Requester& from, Request& request);
   void serve(const Requester& from, const Open& open);
-  void serve(const Requester& from, const OpenOffered& open) {
-    registry_.open_offered(from.process, open.page, open.step, open.open);
-  }
-  void serve(const Requester& from, const ImageRequest& image);
   void serve(const Requester& from, const SegmentRequest& segment) {
     registry_.need_segment(from.ticket, from.process, segment);
   }
@@ -121,16 +111,9 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void serve(const Requester& from, const SyncRequest& sync) {
     registry_.sync(from.ticket, from.process, sync);
   }
-  void serve(const Requester& from, const ChangeFile& change) {
-    registry_.change_file(from.ticket, from.process, change.key, change.path, change.removes);
-  }
   void serve(const Requester& from, const ListRequest& list);
   void serve(const Requester& from, const WatchRequest& watch) { answer(from.ticket, registry_.view(watch)); }
-  void serve(const Requester& from, PublishRequest& publish) {
-    registry_.publish(from.process, std::move(publish));
-  }
-  void serve(const Requester& from, const Discard& discard);
-  void serve(const Requester& from, const CloseRequest& close) { registry_.close_read(from.process, close); }
+  void serve(const Requester& from, Close& close) { registry_.close(from.process, std::move(close)); }
   void serve(const Requester& from, const Note& note) { registry_.note(from.process, note); }
   void serve(const Requester& /*from*/, const Hello& /*hello*/) {}  // greet has it
 
@@ -203,19 +186,6 @@ class RegistryService final : private matcher::RegistryAnswers, private matcher:
   void erased(matcher::StepId step) override;
   void event(const std::string& text) override { outlet_.event(text); }
   void detail(const std::string& text) override { outlet_.detail(text); }
-
-  // matcher::OfferBoard
-  [[nodiscard]] std::uint64_t page_bytes(const matcher::OfferedGroup& group) const override;
-  [[nodiscard]] bool begin(const matcher::OfferedGroup& group) override;
-  [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot,
-                           const matcher::StepOffer& offer) override;
-  [[nodiscard]] bool offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
-                                const std::vector<matcher::SegmentId>& data) override;
-  [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
-                              matcher::StepId step) noexcept override;
-  void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
-  void end(matcher::SegmentId page) noexcept override;
-  void make_loud(matcher::SegmentId page) noexcept override;
 
   const NodeMap& nodes_;
   RegistryOutlet& outlet_;

@@ -57,7 +57,7 @@ bool SegmentMessages::destroy(matcher::SegmentId segment) noexcept {
 }
 
 void SegmentMessages::drop_warm(matcher::MatcherPlace matcher) noexcept {
-  if (!is_stopped_) outlet_.send_to(nodes_.rank_of(matcher), DropWarm{});
+  if (!is_stopped_) outlet_.send_to(nodes_.rank_of(matcher), DestroySegment{});
 }
 
 std::span<const std::byte> SegmentMessages::contents(matcher::SegmentId segment) {

@@ -8,12 +8,12 @@ namespace sluice::runtime {
 
 static_assert(OfferPage::slots == matcher::OfferBoard::slots);
 
-std::uint64_t OfferPages::bytes_for(const matcher::OfferedGroup& group) noexcept {
+std::uint64_t OfferPages::page_bytes(const matcher::OfferedGroup& group) const {
   return OfferPage::bytes_of(
       OfferPage::shape_for(static_cast<std::uint32_t>(group.members.size()), group.header_bytes));
 }
 
-bool OfferPages::begin(const matcher::OfferedGroup& group, const std::vector<std::uint64_t>& connections) {
+bool OfferPages::begin(const matcher::OfferedGroup& group) {
   const auto size = static_cast<std::uint32_t>(group.members.size());
   const auto shape = OfferPage::shape_for(size, group.header_bytes);
   try {
@@ -21,7 +21,11 @@ bool OfferPages::begin(const matcher::OfferedGroup& group, const std::vector<std
     if (memory.size() < OfferPage::bytes_of(shape)) return false;
     Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}, false};
     page.taken.assign(OfferPage::slots, std::vector<std::size_t>(size));
-    for (const std::uint64_t connection : connections) page.members.push_back(clients_.member_of(connection));
+    for (const matcher::ProcessId process : group.members) {
+      const auto connection = connection_of_(process);
+      if (!connection) return false;
+      page.members.push_back(clients_.member_of(*connection));
+    }
     for (const OfferMember& member : page.members) {
       clients_.introduce(member, group.page);
       if (group.written != 0) clients_.introduce(member, group.written);
@@ -132,7 +136,7 @@ void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, s
     try {
       for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, until)) {
         taken[rank] = letter.end;
-        const bool is_begin = letter.type == MessageType::open_offered;
+        const bool is_begin = letter.type == MessageType::open;
         const std::uint64_t time = letter.time;
         found_.emplace(time, Mail{page.members[rank], std::move(letter),
                                   is_begin ? page.members : std::vector<OfferMember>{}, step});

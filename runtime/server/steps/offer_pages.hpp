@@ -1,10 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/matcher/registry_requests.hpp"
@@ -50,22 +53,26 @@ class OfferClients {
 };
 
 /// The pages through which the registry offers steps, at a single matcher: docs/design/offers.md.
-class OfferPages {
+class OfferPages final : public matcher::OfferBoard {
  public:
-  explicit OfferPages(OfferClients& clients) : clients_(clients) {}
+  /// A connection of a process of the registry's number; empty: it has none here.
+  using ConnectionOf = std::function<std::optional<std::uint64_t>(matcher::ProcessId)>;
 
-  [[nodiscard]] static std::uint64_t bytes_for(const matcher::OfferedGroup& group) noexcept;
-  /// Tells the processes of the group of their page. `connections`: one of each process, by rank. Returns
-  /// false when they cannot be told.
-  [[nodiscard]] bool begin(const matcher::OfferedGroup& group, const std::vector<std::uint64_t>& connections);
-  // As matcher::OfferBoard.
-  [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot, const matcher::StepOffer& offer);
+  explicit OfferPages(OfferClients& clients) : clients_(clients) {}
+  /// Before the first begin().
+  void find_connections_by(ConnectionOf connection_of) { connection_of_ = std::move(connection_of); }
+
+  [[nodiscard]] std::uint64_t page_bytes(const matcher::OfferedGroup& group) const override;
+  [[nodiscard]] bool begin(const matcher::OfferedGroup& group) override;
+  [[nodiscard]] bool offer(matcher::SegmentId page, std::uint32_t slot,
+                           const matcher::StepOffer& offer) override;
   [[nodiscard]] bool offer_read(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step,
-                                const std::vector<matcher::SegmentId>& data);
-  [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot, matcher::StepId step) noexcept;
-  void clear(matcher::SegmentId page, std::uint32_t slot) noexcept;
-  void end(matcher::SegmentId page) noexcept { pages_.erase(page); }
-  void make_loud(matcher::SegmentId page) noexcept;
+                                const std::vector<matcher::SegmentId>& data) override;
+  [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
+                              matcher::StepId step) noexcept override;
+  void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
+  void end(matcher::SegmentId page) noexcept override { pages_.erase(page); }
+  void make_loud(matcher::SegmentId page) noexcept override;
 
   /// Whether nobody waits for news of the pages. When somebody begins to wait, what was left before is found
   /// soon.
@@ -88,13 +95,14 @@ class OfferPages {
   struct Mail {
     OfferMember sender;
     OfferPage::Letter letter;
-    std::vector<OfferMember> group;  ///< of open_offered
+    std::vector<OfferMember> group;  ///< of an open
     matcher::StepId step = 0;
   };
   void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);
   void deliver(Mail& mail);
 
   OfferClients& clients_;
+  ConnectionOf connection_of_;
   std::map<matcher::SegmentId, Page> pages_;
   /// Letters by time that were found, and are not handled yet. A message that is handled before one of them
   /// may lead to take_mail() again.

@@ -14,6 +14,13 @@
 
 namespace sluice::matcher::test {
 
+/// Rank 0 takes the step, or the read at a page, that its group was offered.
+inline void open_offered(Registry& registry, ProcessId process, SegmentId page, StepId step, Open open) {
+  open.taken.page = page;
+  open.taken.step = step;
+  registry.open({}, process, std::move(open));
+}
+
 /// What processes would see. `taken`: steps whose offers rank 0 has taken, and the registry does not know it.
 class Board final : public OfferBoard {
  public:
@@ -138,7 +145,7 @@ struct Offered {
     PublishRequest request{step, 0, {}};
     if (bytes > 0) request.ranges = {{0, 0, bytes, data, 0}};
     request.position = {0, 0, 0};
-    world.registry.publish(process, std::move(request));
+    world.registry.close(process, {std::move(request)});
   }
   /// Rank 0 takes the first offer. Returns it.
   Board::Shown take(const std::vector<ProcessId>& p, const std::string& name) {
@@ -147,7 +154,7 @@ struct Offered {
     const Board::Shown offer = offers.front();
     board.taken.insert(offer.step);
     board.used.insert(offer.step);
-    world.registry.open_offered(p[0], 0, offer.step, create_request(p, name));
+    open_offered(world.registry, p[0], 0, offer.step, create_request(p, name));
     return offer;
   }
   Open create_request(const std::vector<ProcessId>& p, const std::string& name) {
@@ -168,7 +175,7 @@ struct Offered {
   }
   int refused_create(ProcessId process, StepId step, const Open& request) {
     try {
-      world.registry.open_offered(process, 0, step, request);
+      open_offered(world.registry, process, 0, step, request);
     } catch (const Error& error) {
       return error.status();
     }

@@ -148,9 +148,9 @@ TEST_SUITE("registry: steps") {
     const StepId old = world.write(p[0], "a.nc");
     const StepId step = world.answer(world.create(p[0], "a.nc", world.member(1, 0, 2))).step;
     world.create(p[1], "a.nc", world.member(1, 1, 2));
-    world.registry.discard(p[0], step);
+    world.registry.close(p[0], {Discard{step}});
     CHECK(world.refusal(world.need(p[1], step, 100)) == NC_EIO);
-    world.registry.discard(p[1], step);
+    world.registry.close(p[1], {Discard{step}});
     CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == old);
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 1);
   }
@@ -160,7 +160,7 @@ TEST_SUITE("registry: steps") {
     const auto writer = world.process("model");
     const StepId old = world.write(writer, "a.nc");
     const StepId step = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
-    world.registry.discard(writer, step, StepEnd::untouched);
+    world.registry.close(writer, {Discard{step, StepEnd::untouched}});
     CHECK(world.answers.events.empty());
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);
     CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == old);
@@ -170,12 +170,13 @@ TEST_SUITE("registry: steps") {
     World world(one_rule());
     const auto writer = world.process("model");
     const StepId failed = world.answer(world.create(writer, "a.nc", world.alone())).step;
-    world.registry.discard(writer, failed, StepEnd::aborted, "the log of a process could not be made");
+    world.registry.close(writer,
+                         {Discard{failed, StepEnd::aborted, "the log of a process could not be made"}});
     REQUIRE(world.answers.events.size() == 1);
     CHECK(world.answers.events[0] ==
           "the step of 'a.nc' was discarded: the log of a process could not be made");
     const StepId aborted = world.answer(world.create(writer, "a.nc", world.alone())).step;
-    world.registry.discard(writer, aborted);
+    world.registry.close(writer, {Discard{aborted}});
     CHECK(world.answers.events.back().find(" aborted it") != std::string::npos);
   }
 
@@ -186,7 +187,7 @@ TEST_SUITE("registry: steps") {
     const StepId step = world.answer(world.create(writer, "a.nc", world.alone())).step;
     CHECK_THROWS_AS(world.publish(reader, step), Error);
     CHECK_THROWS_AS(world.close(writer, step), Error);
-    CHECK_THROWS_AS(world.registry.discard(reader, step), Error);
+    CHECK_THROWS_AS(world.registry.close(reader, {Discard{step}}), Error);
     CHECK_THROWS_AS((void)world.registry.step_for_get(reader, step), Error);
     CHECK(world.refusal(world.need(reader, step, 100)) == NC_EINVAL);
     CHECK(world.refusal(world.need(writer, step, 100, SegmentUse::control)) == NC_EINVAL);
@@ -351,7 +352,7 @@ TEST_SUITE("registry: the writer's own files") {
     const StepId first = world.write(writer, "a.nc", mib);
     const StepId second = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
     world.need(writer, second, mib);
-    world.registry.discard(writer, second);
+    world.registry.close(writer, {Discard{second}});
     CHECK(world.answer(world.open(world.process("analysis"), "a.nc", world.alone())).step == first);
     CHECK(world.registry.pool().used_bytes() == mib);
   }

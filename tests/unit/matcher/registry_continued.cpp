@@ -21,7 +21,8 @@ Written create_and_publish(World& world, ProcessId p) {
   written.step = world.answer(world.create(p, "a.nc", world.alone())).step;
   written.table = world.answer(world.need(p, written.step, 64 * kib, SegmentUse::table)).segment;
   written.data = world.answer(world.need(p, written.step, mib)).segment;
-  world.registry.publish(p, {written.step, 1, {}, {}, {{0, 0, 100, written.data, 0}}, {1, 96, 0}});
+  world.registry.close(p,
+                       {PublishRequest{written.step, 1, {}, {}, {{0, 0, 100, written.data, 0}}, {1, 96, 0}}});
   return written;
 }
 
@@ -48,12 +49,12 @@ TEST_SUITE("matcher.registry.continued") {
       CHECK(step.logs.size() == 1);
       CHECK(step.logs[0]->begin.bytes == 96 * i);
       CHECK(step.logs[0]->first_offset == (i == 1 ? 128 : 128 * i));
-      world.registry.publish(model, {last,
-                                     static_cast<std::int64_t>(1 + i),
-                                     {},
-                                     {},
-                                     {{0, 0, 128 * i + 100, first.data, 0}},
-                                     {1, 96 * (i + 1), 0}});
+      world.registry.close(model, {PublishRequest{last,
+                                                  static_cast<std::int64_t>(1 + i),
+                                                  {},
+                                                  {},
+                                                  {{0, 0, 128 * i + 100, first.data, 0}},
+                                                  {1, 96 * (i + 1), 0}}});
       const LogView view = world.registry.step(last).view().logs[0];
       CHECK(view.published.bytes == 96 * (i + 1));
       CHECK(view.is_complete);
@@ -68,7 +69,8 @@ TEST_SUITE("matcher.registry.continued") {
     const Written first = create_and_publish(world, model);
     CHECK(world.is_opened(world.open(analysis, "a.nc", world.alone())));
     const StepId second = world.answer(reopen(world, model, first.step)).step;
-    world.registry.publish(model, {second, 2, {}, {}, {{0, 0, 300, first.data, 0}}, {1, 200, 0}});
+    world.registry.close(model,
+                         {PublishRequest{second, 2, {}, {}, {{0, 0, 300, first.data, 0}}, {1, 200, 0}}});
     CHECK(world.registry.step(first.step).view().logs[0].published.bytes == 96);
     CHECK(world.registry.step(first.step).view().logs[0].ranges[0].length_bytes == 100);
     world.close(analysis, first.step);
@@ -94,7 +96,7 @@ TEST_SUITE("matcher.registry.continued") {
     const Written first = create_and_publish(world, model);
     const StepId second = world.answer(reopen(world, model, first.step)).step;
     const SegmentId added = world.answer(world.need(model, second, mib)).segment;
-    world.registry.discard(model, second);
+    world.registry.close(model, {Discard{second}});
     CHECK(world.registry.step(first.step).view().logs[0].data.size() == 1);
     CHECK(world.registry.step(first.step).view().logs[0].data[0].segment != added);
     CHECK(world.registry.step(first.step).view().logs[0].published.bytes == 96);

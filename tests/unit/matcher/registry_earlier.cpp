@@ -59,7 +59,7 @@ TEST_SUITE("registry: files from before the run") {
       world.remove(writer, "a.nc");
     }
     SUBCASE("given up") {
-      world.registry.discard(writer, world.answer(world.create(writer, "a.nc", world.alone())).step);
+      world.registry.close(writer, {Discard{world.answer(world.create(writer, "a.nc", world.alone())).step}});
     }
     CHECK(world.refusal(world.open_earlier(writer, "a.nc")) == NC_ENOENT);
     CHECK(world.refusal(world.open_earlier(writer, "a.nc", true)) == NC_ENOENT);

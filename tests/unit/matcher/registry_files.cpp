@@ -126,14 +126,14 @@ TEST_SUITE("registry: data in files") {
       CHECK(world.refusal(asked) == NC_ENOENT);
     }
     SUBCASE("one has only looked at it") {
-      world.registry.discard(writers[0], steps[0], StepEnd::untouched);
+      world.registry.close(writers[0], {Discard{steps[0], StepEnd::untouched}});
       world.publish(writers[2], steps[2]);
       CHECK(world.answer(asked).step == steps[2]);
     }
     SUBCASE("the last one has only looked at it") {
       world.publish(writers[2], steps[2]);
       CHECK(world.is_waiting(asked));
-      world.registry.discard(writers[0], steps[0], StepEnd::untouched);
+      world.registry.close(writers[0], {Discard{steps[0], StepEnd::untouched}});
       CHECK(world.answer(asked).step == steps[0]);
     }
   }
@@ -146,7 +146,7 @@ TEST_SUITE("registry: data in files") {
     const StepId second = world.answer(world.reopen(writer, "a.nc", world.alone())).step;
     const auto asked = world.open(reader, "a.nc", world.alone());
     CHECK(world.is_waiting(asked));
-    world.registry.discard(writer, second, StepEnd::untouched);
+    world.registry.close(writer, {Discard{second, StepEnd::untouched}});
     CHECK(world.answer(asked).step == first);
     CHECK(world.answers.events.empty());
     CHECK(world.registry.status().datasets.at(0).steps_discarded == 0);

@@ -52,7 +52,7 @@ struct JobWorld : World {
     const StepId big = answer(create(writer, "big" + std::to_string(++bigs), alone())).step;
     need(writer, big, bytes);
     const bool has_gone = answers.erased_steps.contains(step);
-    registry.discard(writer, big);
+    registry.close(writer, {Discard{big}});
     return !has_gone;
   }
   [[nodiscard]] const std::vector<StepId>& wanted() { return answers.jobs["analysis"]; }

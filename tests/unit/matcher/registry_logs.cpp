@@ -111,7 +111,8 @@ TEST_SUITE("registry: burst-buffer logs") {
     LogWorld world;
     const auto first = world.begin("a.nc");
     REQUIRE(world.is_granted(world.need(world.writer, first.step, 64 * kib, SegmentUse::table)));
-    world.registry.publish(world.writer, {first.step, 1, {}, {}, {{0, 0, 100, first.log, 0}}, {1, 96, 0}});
+    world.registry.close(world.writer,
+                         {PublishRequest{first.step, 1, {}, {}, {{0, 0, 100, first.log, 0}}, {1, 96, 0}}});
     const auto reopen = [&](StepId continues) {
       Open request{{0, "a.nc"}, world.alone(), {}, Purpose::write};
       request.continues = continues;
@@ -194,7 +195,7 @@ TEST_SUITE("registry: burst-buffer logs") {
   TEST_CASE("an aborted step leaves no logs") {
     LogWorld world;
     const auto a = world.begin("a.nc");
-    world.registry.discard(world.writer, a.step);
+    world.registry.close(world.writer, {Discard{a.step}});
     CHECK(world.memory.destroyed.contains(a.log));
     CHECK(world.memory.kept_logs.empty());
   }
@@ -296,7 +297,7 @@ TEST_SUITE("registry: room for burst-buffer logs") {
     CHECK(world.refusal(younger) == NC_ENO_SPACE);
     CHECK(world.is_waiting(older));
     SUBCASE("discarded") {
-      world.registry.discard(other, b);
+      world.registry.close(other, {Discard{b}});
     }
     SUBCASE("closed, which gives back what it had taken ahead") {
       world.publish(other, b);

@@ -281,7 +281,7 @@ TEST_SUITE("registry: memory") {
     const StepId next = world.answer(world.create(other, "b.nc", world.alone())).step;
     const auto need = world.need(other, next, mib + 512 * kib);
     CHECK(world.is_waiting(need));
-    world.registry.publish(writer, {step, 0, {}, {}, {{0, 0, mib, segment, 512 * kib}}});
+    world.registry.close(writer, {PublishRequest{step, 0, {}, {}, {{0, 0, mib, segment, 512 * kib}}}});
     CHECK(world.is_granted(need));
     CHECK(world.registry.status().bytes_staged == world.registry.pool().used_bytes());
     CHECK(world.registry.pool().used_bytes() < 4 * mib);
@@ -509,7 +509,7 @@ TEST_SUITE("registry: memory") {
     const auto for_a = world.need(p[0], a, 2 * mib);
     CHECK(world.refusal(for_b) == NC_ENO_SPACE);
     CHECK(world.is_waiting(for_a));
-    world.registry.discard(p[1], b);
+    world.registry.close(p[1], {Discard{b}});
     CHECK(world.is_granted(for_a));
   }
 
@@ -522,7 +522,7 @@ TEST_SUITE("registry: memory") {
     const StepId step = world.answer(world.create(writer, "b.nc", world.alone())).step;
     CHECK(world.refusal(world.need(writer, step, 3 * mib)) == NC_ENO_SPACE);
     CHECK(world.is_waiting(late));
-    world.registry.discard(writer, step);
+    world.registry.close(writer, {Discard{step}});
     world.registry.disconnect(writer);
     world.registry.component_exited("model", "exited with status 1");
     CHECK(world.refusal(late) == NC_ENOENT);

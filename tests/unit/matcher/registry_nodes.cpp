@@ -85,7 +85,7 @@ TEST_SUITE("registry: nodes") {
     CHECK(world.is_waiting(world.need(other, full, 512 * kib)));
     CHECK(world.is_waiting(world.need(other, full, 64 * kib, SegmentUse::table)));
     CHECK(lease(step, {512 * kib, 512 * kib}) == 512 * kib);
-    world.registry.discard(other, full);
+    world.registry.close(other, {Discard{full}});
     world.close(reader, step);
     CHECK(lease(step, {mib, mib}) == refused(NC_EBADID));  // no process reads the step
     // The next step takes the memory of the step that was read.
@@ -263,7 +263,7 @@ TEST_SUITE("registry: nodes") {
     world.registry.pool(1).note_mapped(lost, there);
     world.registry.disconnect(there);
     CHECK(world.memory.gone.empty());  // no control block exists for it
-    world.registry.discard(here, step);
+    world.registry.close(here, {Discard{step}});
     CHECK(world.memory.destroyed.contains(lost));
     CHECK_FALSE(world.memory.destroyed.contains(kept));
     CHECK(world.answers.erased_steps.contains(step));

@@ -56,12 +56,14 @@ struct Reading : Offered {
   void take_read(StepId step) { board.taken_reads.insert({readers_page(), step}); }
   void open(StepId step, const std::string& name) {
     take_read(step);
-    world.registry.open_offered(readers[0], readers_page(), step, open_request(name));
+    open_offered(world.registry, readers[0], readers_page(), step, open_request(name));
   }
-  void close(ProcessId process, StepId step) { world.registry.close_read(process, {step, {}, {}, group}); }
+  void close(ProcessId process, StepId step) {
+    world.registry.close(process, {ReadEnd{step, {}, {}, group}});
+  }
   int refused_open(ProcessId process, StepId step, const Open& request) {
     try {
-      world.registry.open_offered(process, readers_page(), step, request);
+      open_offered(world.registry, process, readers_page(), step, request);
     } catch (const Error& error) {
       return error.status();
     }
@@ -176,14 +178,14 @@ TEST_SUITE("registry: several groups of readers") {
     const StepId step = run.write_next();
     const std::string name = std::to_string(run.files) + ".nc";
     const SegmentId pages[2] = {run.board.groups[1].page, run.board.groups[2].page};
-    run.world.registry.open_offered(all[0], pages[1], step, run.open_request(name));
+    open_offered(run.world.registry, all[0], pages[1], step, run.open_request(name));
     const std::uint64_t alone = run.group;
     run.readers = all;
-    run.world.registry.open_offered(all[0], pages[0], step, run.open_request(name));
+    open_offered(run.world.registry, all[0], pages[0], step, run.open_request(name));
     run.close(all[0], step);
     run.close(all[1], step);
     CHECK(run.board.cleared_reads == 1);
-    run.world.registry.close_read(all[0], {step, {}, {}, alone});
+    run.world.registry.close(all[0], {ReadEnd{step, {}, {}, alone}});
     CHECK(run.board.cleared_reads == 2);
   }
 }
@@ -254,7 +256,7 @@ TEST_SUITE("registry: which step is read") {
         run.write_offered(run.writers, "x.nc", step_bytes);
       }
       CHECK_FALSE(run.world.answers.erased_steps.contains(first));
-      run.world.registry.open_offered(run.readers[0], run.readers_page(), first, run.open_request("x.nc"));
+      open_offered(run.world.registry, run.readers[0], run.readers_page(), first, run.open_request("x.nc"));
       CHECK_FALSE(run.world.answers.erased_steps.contains(first));
       run.close(run.readers[0], first);
       CHECK(run.world.answers.erased_steps.contains(first));
@@ -271,8 +273,8 @@ TEST_SUITE("registry: which step is read") {
     const StepId large = run.world.answer(run.world.create(run.writers[0], "x.nc", run.world.alone())).step;
     for (int i = 0; i < 8; ++i) (void)run.world.need(run.writers[0], large, mib);
     CHECK_FALSE(run.world.answers.erased_steps.contains(step));
-    run.world.registry.open_offered(run.readers[0], run.readers_page(), step,
-                                    run.open_request(std::to_string(run.files) + ".nc"));
+    open_offered(run.world.registry, run.readers[0], run.readers_page(), step,
+                 run.open_request(std::to_string(run.files) + ".nc"));
     run.close(run.readers[0], step);
   }
 }
@@ -304,10 +306,10 @@ TEST_SUITE("registry: ends of processes with offered reads") {
         const Open request = run.open_request(name);
         // The mail of rank 0 comes before its own end.
         if (is_known || ends == 0)
-          run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
+          open_offered(run.world.registry, run.readers[0], run.readers_page(), step, request);
         run.world.registry.disconnect(run.readers[ends]);
         if (!is_known && ends != 0)
-          run.world.registry.open_offered(run.readers[0], run.readers_page(), step, request);
+          open_offered(run.world.registry, run.readers[0], run.readers_page(), step, request);
         CHECK(run.board.cleared_reads == 0);
         run.close(run.readers[1 - ends], step);
         CHECK(run.board.cleared_reads == 1);

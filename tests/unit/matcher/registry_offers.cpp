@@ -115,7 +115,7 @@ TEST_SUITE("registry: offers") {
     PublishRequest request{more.step, 0, {}};
     request.ranges = {{0, 0, 64 * kib, more.logs[0].second, 0}, {0, 64 * kib, 256 * kib, second, 0}};
     request.position = {0, 0, 0};
-    run.world.registry.publish(p[0], std::move(request));
+    run.world.registry.close(p[0], {std::move(request)});
     CHECK(run.world.answers.ended_steps.contains(more.step));
     CHECK(run.board.offers().empty());  // it was unlike the last one
     run.write(p, "4.nc", 64 * kib);
@@ -245,7 +245,7 @@ TEST_SUITE("registry: memory of offers") {
     const StepId step = run.world.answer(run.world.create(p[0], "3.nc", run.world.alone())).step;
     (void)run.world.need(p[0], step, 4 * mib);
     CHECK_FALSE(run.board.withdrawn.contains(offer.step));
-    run.world.registry.open_offered(p[0], 0, offer.step, run.create_request(p, "4.nc"));
+    open_offered(run.world.registry, p[0], 0, offer.step, run.create_request(p, "4.nc"));
     run.header(p, offer.step);
     run.publish(p[0], offer.step, 256 * kib, offer.logs[0].second);
     CHECK(run.world.answers.ended_steps.contains(offer.step));
@@ -309,7 +309,7 @@ TEST_SUITE("registry: ends of processes with offers") {
     run.board.used.insert(offer.step);
     run.world.registry.disconnect(p[1]);
     CHECK_FALSE(run.board.withdrawn.contains(offer.step));
-    run.world.registry.open_offered(p[0], 0, offer.step, run.create_request(p, "3.nc"));
+    open_offered(run.world.registry, p[0], 0, offer.step, run.create_request(p, "3.nc"));
     run.publish(p[0], offer.step, 0, 0);
     CHECK(run.world.answers.erased_steps.contains(offer.step));
     CHECK_FALSE(run.world.answers.ended_steps.contains(offer.step));

@@ -69,7 +69,7 @@ TEST_SUITE("registry: parts of files") {
       publish.step = world.answer(world.reopen(model, name, world.alone())).step;
       publish.file_bytes = 5;
       publish.closes = 4;
-      world.registry.publish(model, PublishRequest(publish));
+      world.registry.close(model, {PublishRequest(publish)});
     }
     REQUIRE(parts(world).size() == 1);
     CHECK(parts(world)[0].files == 2);

@@ -28,7 +28,7 @@ void publish(World& world, ProcessId writer, StepId step, std::uint64_t requests
   PublishRequest request;
   request.step = step;
   request.pattern.requests = Fingerprint{requests, requests};
-  world.registry.publish(writer, std::move(request));
+  world.registry.close(writer, {std::move(request)});
 }
 
 }  // namespace

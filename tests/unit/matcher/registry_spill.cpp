@@ -118,7 +118,7 @@ TEST_SUITE("registry: spilled segments") {
     const StepId step = world.begin("b.nc");
     const std::uint32_t opened = world.open(world.reader, "c.nc", world.alone());
     CHECK(world.refusal(world.need(world.writer, step, 20 * mib)) == NC_ENO_SPACE);
-    world.registry.discard(world.writer, step);
+    world.registry.close(world.writer, {Discard{step}});
     world.write(world.writer, "c.nc", 6 * mib);
     CHECK(world.is_opened(opened));
   }

@@ -58,7 +58,7 @@ struct StartWorld : World {
     PublishRequest request;
     request.step = step;
     request.file_bytes = 10;
-    registry.publish(writer, std::move(request));
+    registry.close(writer, {std::move(request)});
     return step;
   }
   [[nodiscard]] bool says(const std::string& words) const {

@@ -63,7 +63,7 @@ TEST_SUITE("registry: who uses what") {
   TEST_CASE("a step whose writer ends before closing it is lost, an aborted one is not") {
     World world(one_rule());
     const ProcessId model = world.process("model");
-    world.registry.discard(model, world.answer(world.create(model, "a.nc", world.alone())).step);
+    world.registry.close(model, {Discard{world.answer(world.create(model, "a.nc", world.alone())).step}});
     CHECK(world.registry.status().datasets.at(0).steps_lost == 0);
     world.create(model, "a.nc", world.alone());
     world.registry.disconnect(model);
@@ -75,16 +75,17 @@ TEST_SUITE("registry: who uses what") {
     World world(one_rule());
     const ProcessId model = world.process("model");
     const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
-    world.registry.discard(model, step, StepEnd::lost, "process 7 of model was killed");
+    world.registry.close(model, {Discard{step, StepEnd::lost, "process 7 of model was killed"}});
     CHECK(world.answers.events.back() == "the step of 'a.nc' was discarded: process 7 of model was killed");
     CHECK(world.registry.status().datasets.at(0).steps_lost == 1);
-    world.registry.lose_changes(model, {0, "a.nc"});
+    world.registry.close(model, {Discard{0, StepEnd::lost, {}, {0, "a.nc"}}});
     CHECK(world.registry.status().datasets.at(0).steps_lost == 2);
     world.registry.component_restarts("model", "exited with status 1");
     CHECK(world.registry.status().datasets.at(0).steps_lost == 0);
     const ProcessId analysis = world.process("analysis");
-    CHECK_THROWS_AS(world.registry.lose_changes(analysis, {0, "a.nc"}), Error);
-    CHECK_THROWS_AS(world.registry.lose_changes(world.process("model"), {7, "a.nc"}), Error);
+    CHECK_THROWS_AS(world.registry.close(analysis, {Discard{0, StepEnd::lost, {}, {0, "a.nc"}}}), Error);
+    CHECK_THROWS_AS(
+        world.registry.close(world.process("model"), {Discard{0, StepEnd::lost, {}, {7, "a.nc"}}}), Error);
   }
 
   TEST_CASE("a step that was lost counts no longer when the file is written anew, unless it is a stream") {

@@ -100,10 +100,11 @@ TEST_CASE("the puts and the gets of a step are one activity each, unless they to
   publish.times.puts = {800'000, 300'000, 12'000};
   publish.times.gets = {800'000, 799'500, 400};
   world.now_ms = 2000;
-  world.registry.publish(model, std::move(publish));
+  world.registry.close(model, {std::move(publish)});
   const StepId opened = world.answer(world.open(reader, "a.nc", world.alone())).step;
   world.now_ms = 2500;
-  world.registry.close_read(reader, {opened, {.gets = 1, .get_bytes = 64}, {{}, {200'000, 100'000, 99'000}}});
+  world.registry.close(reader,
+                       {ReadEnd{opened, {.gets = 1, .get_bytes = 64}, {{}, {200'000, 100'000, 99'000}}}});
   const auto& activities = world.registry.view({true, 0}).activities;
   std::vector<Activity> calls;
   std::ranges::copy_if(activities, std::back_inserter(calls), [](const Activity& activity) {
@@ -163,10 +164,10 @@ TEST_CASE("activities are given once, in their order, with times since the begin
   world.now_ms = 10;
   const StepId step = world.answer(world.create(model, "a.nc", world.alone())).step;
   world.now_ms = 30;
-  world.registry.publish(model, {step, 0, {7, 700, 0, 0}});
+  world.registry.close(model, {PublishRequest{step, 0, {7, 700, 0, 0}}});
   REQUIRE(world.is_opened(open));
   world.now_ms = 40;
-  world.registry.close_read(reader, {step, {0, 0, 3, 500}});
+  world.registry.close(reader, {ReadEnd{step, {0, 0, 3, 500}}});
   const RunView view = world.registry.view({true, 0});
   CHECK(kinds_of(view) ==
         std::vector<Activity::Kind>{Activity::Kind::write, Activity::Kind::wait_open, Activity::Kind::read});

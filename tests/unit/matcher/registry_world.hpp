@@ -307,10 +307,12 @@ struct World {
   }
   /// By the C library, as a component that only reads the file.
   std::uint32_t change_file(ProcessId p, const std::string& name, bool removes) {
-    return ask([&](const Ticket& t) { registry.change_file(t, p, {rule, name}, "/files/" + name, removes); });
+    return ask([&](const Ticket& t) {
+      registry.open(t, p, {{rule, name}, {}, "/files/" + name, removes ? Purpose::hide : Purpose::change});
+    });
   }
   void publish(ProcessId p, StepId step, std::int64_t records = 0) {
-    registry.publish(p, {step, records, {}});
+    registry.close(p, {PublishRequest{step, records, {}}});
   }
   std::uint32_t header(ProcessId p, StepId step) {
     return ask([&](const Ticket& t) { registry.set_header(t, p, {step, std::vector<std::byte>(8), {}}); });
@@ -324,7 +326,7 @@ struct World {
   std::uint32_t wait_for_puts(ProcessId p, StepId step, const std::string& what) {
     return ask([&](const Ticket& t) { registry.wait_for_puts(t, p, step, what); });
   }
-  void close(ProcessId p, StepId step) { registry.close_read(p, {step, {}}); }
+  void close(ProcessId p, StepId step) { registry.close(p, {ReadEnd{step, {}}}); }
 
   const Answer& answer(std::uint32_t tag) {
     answer_looks();

@@ -43,17 +43,21 @@ void check_round_trip(const std::vector<Numbers>& elements) {
   CHECK(left.empty());
 }
 
-Publications some_publications(std::uint64_t count) {
-  Publications several;
+Closes some_publications(std::uint64_t count) {
+  Closes several;
   for (std::uint64_t i = 0; i < count; ++i) {
     PublishRequest publish{9, -1, {1, 65536, 0, 0, 10, 0}};
     publish.pattern.requests = {77, 78};
     publish.extent = {true, 1, {{0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1}}};
     publish.ranges = {{0, 0, 65536, (std::uint64_t{5} << 48) + i, 0}};
     publish.position = {1, 200, 0};
-    several.requests.push_back({100 + i, static_cast<std::uint32_t>(7 * i), std::move(publish)});
+    several.requests.push_back({100 + i, static_cast<std::uint32_t>(7 * i), {std::move(publish)}});
   }
   return several;
+}
+
+PublishRequest& publication(Closes& several, std::size_t i) {
+  return std::get<PublishRequest>(several.requests[i].request.how);
 }
 
 }  // namespace
@@ -121,29 +125,29 @@ TEST_CASE("a long element is not repeated by a byte") {
 }
 
 TEST_CASE("publications of a matcher come back as they were") {
-  Publications sent = some_publications(5);
-  sent.requests[1].request.file_bytes = 12;
-  sent.requests[2].request.extent.dimensions.clear();
-  sent.requests[3].request.ranges.push_back({1, 2, 3, 4, 5});
+  Closes sent = some_publications(5);
+  publication(sent, 1).file_bytes = 12;
+  publication(sent, 2).extent.dimensions.clear();
+  publication(sent, 3).ranges.push_back({1, 2, 3, 4, 5});
   const auto encoded = encode(MessageToRegistry{3, sent});
   auto message = decode<MessageToRegistry>(encoded);
-  const auto& received = std::get<Publications>(message.body);
+  auto& received = std::get<Closes>(message.body);
   REQUIRE(received.requests.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) {
-    const auto& [connection, tag, publish] = received.requests[i];
-    CHECK(connection == 100 + i);
-    CHECK(tag == 7 * i);
+    const PublishRequest& publish = publication(received, i);
+    CHECK(received.requests[i].connection == 100 + i);
+    CHECK(received.requests[i].tag == 7 * i);
     CHECK(publish.record_count == -1);
-    CHECK(publish.file_bytes == sent.requests[i].request.file_bytes);
-    CHECK(publish.ranges == sent.requests[i].request.ranges);
-    CHECK(publish.extent.dimensions == sent.requests[i].request.extent.dimensions);
-    CHECK(publish.pattern.requests == sent.requests[i].request.pattern.requests);
+    CHECK(publish.file_bytes == publication(sent, i).file_bytes);
+    CHECK(publish.ranges == publication(sent, i).ranges);
+    CHECK(publish.extent.dimensions == publication(sent, i).extent.dimensions);
+    CHECK(publish.pattern.requests == publication(sent, i).pattern.requests);
   }
   CHECK(encode(MessageToRegistry{3, received}) == encoded);
 }
 
 TEST_CASE("a number that does not fit is an error that says so") {
-  auto fields = encode(MessageToRegistry{3, Closes{{{7, 8, {9, {}}}}}});
+  auto fields = encode(MessageToRegistry{3, Closes{{{7, 8, {ReadEnd{9, {}}}}}}});
   CHECK(std::get<Closes>(decode<MessageToRegistry>(fields).body).requests[0].tag == 8);
   // The tag is the second number of the first element: kind, count, connection, tag.
   const auto tag = std::ranges::find(fields, std::byte{16});

@@ -121,6 +121,10 @@ class HostileClient {
     return open;
   }
   Open::Which which() { return static_cast<Open::Which>(below(3) == 0 ? below(5) : 0); }
+  Open of_step(Open open) {
+    open.taken.step = step();
+    return open;
+  }
   Part message_of_steps() {
     switch (below(12)) {
       case 0:
@@ -137,11 +141,11 @@ class HostileClient {
       case 6:
         return {MessageType::header, spoilt(HeaderRequest{step(), header_of({4, 4})})};
       case 7:
-        return {MessageType::publish, spoilt(publish())};
+        return {MessageType::close, spoilt(Close{publish()})};
       case 8:
-        return {MessageType::discard, spoilt(Discard{step()})};
+        return {MessageType::close, spoilt(Close{Discard{step()}})};
       case 9:
-        return {MessageType::close_read, spoilt(CloseRequest{step(), {}})};
+        return {MessageType::close, spoilt(Close{ReadEnd{step(), {}}})};
       case 10:
         return {MessageType::get, spoilt(get())};
       default:
@@ -165,7 +169,8 @@ class HostileClient {
       case 6:
         return {MessageType::await_file, spoilt(AwaitFile{identity(), below(2) == 0})};
       case 7:
-        return {MessageType::change_file, spoilt(ChangeFile{key(), directory_ + "/x", below(2) == 0})};
+        return {MessageType::open,
+                spoilt(Open{key(), {}, directory_ + "/x", below(2) == 0 ? Purpose::hide : Purpose::change})};
       case 8:
         return {MessageType::list, spoilt(ListRequest{directory_, true, {}, {}, {}, true})};
       case 9:
@@ -197,7 +202,7 @@ class HostileClient {
       case 8:
         return {MessageType::note, spoilt(Note{Complaint{0, "it does not fit"}})};
       case 9:
-        return {MessageType::image, spoilt(ImageRequest{step()})};
+        return {MessageType::open, spoilt(of_step(bytes({key(), member()})))};
       case 10:
         return {MessageType::list, spoilt(ListRequest{directory_, true})};
       case 11:
@@ -205,7 +210,7 @@ class HostileClient {
       case 12:
         return {MessageType::fetch_segment, spoilt(FetchSegment{step()})};
       default:
-        return {below(2) == 0 ? MessageType::mail : static_cast<MessageType>(below(110)),
+        return {below(2) == 0 ? MessageType::batch : static_cast<MessageType>(below(110)),
                 std::vector<std::byte>(below(20) == 0 ? 8 : 0)};
     }
   }
@@ -245,13 +250,12 @@ class HostileClient {
 
   void take(ReceivedMessage& answer) {
     switch (answer.type) {
-      case MessageType::created: {
-        const auto created = decode<Created>(answer.fields);
-        words_.add(created.step);
-        return words_.add(created.control);
+      case MessageType::opened: {
+        const auto opened = decode<Opened>(answer.fields);
+        words_.add(opened.step);
+        if (opened.control != 0) words_.add(opened.control);
+        return;
       }
-      case MessageType::opened:
-        return words_.add(decode<Opened>(answer.fields).step);
       case MessageType::segment:
         return take_segment(answer);
       case MessageType::file_opened:
@@ -392,9 +396,7 @@ TEST_CASE("a file without a name is refused, and its client goes on") {
   hello.memory_bytes = 64 * mib;
   ServerInProcess server(hello);
   const auto session = server.session("model");
-  CHECK(status_of([&] {
-          (void)session->create({{0, ""}, alone(), {}, Purpose::create, {}, 5});
-        }) == NC_EINVAL);
+  CHECK(status_of([&] { (void)session->open({{0, ""}, alone(), {}, Purpose::create, {}, 5}); }) == NC_EINVAL);
   CHECK(status_of([&] { (void)session->open({{0, ""}, alone()}); }) == NC_EINVAL);
   expect_service(server, 1);
 }

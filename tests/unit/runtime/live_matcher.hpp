@@ -147,7 +147,7 @@ class Writer {
  public:
   Writer(Session& session, const std::string& name, Member member)
       : session_(session),
-        created(session.create({{0, name}, member, {}, Purpose::create, {}, 5})),
+        created(session.open({{0, name}, member, {}, Purpose::create, {}, 5})),
         step(created.step),
         log_(session, step, {}),
         ranges_(session.step_logs(step)) {}
@@ -169,14 +169,14 @@ class Writer {
   void sync(std::int64_t records = 0) { session_.sync({step, {log_.position(), records}}); }
   void publish() {
     log_.finish();
-    session_.publish({step, 0, {}, {}, log_.ranges()});
+    session_.close({PublishRequest{step, 0, {}, {}, log_.ranges()}});
   }
 
  private:
   Session& session_;
 
  public:
-  const Created created;
+  const Opened created;
   const std::uint64_t step;
 
  private:
@@ -217,7 +217,7 @@ inline std::uint64_t write_file(Session& session, const std::string& name, Shape
 inline std::vector<std::int32_t> read_file(Session& session, const std::string& name, Shape shape) {
   const Opened opened = session.open({{0, name}, alone()});
   auto values = get(session, opened.step, 0, 0, shape.rows, shape.columns);
-  session.close_read({opened.step, {}});
+  session.close({ReadEnd{opened.step, {}}});
   return values;
 }
 

@@ -219,7 +219,7 @@ TEST_SUITE("the limits of a matcher") {
     const auto values = get(*reader, opened.step, 0, 0, rows, 1);
     CHECK(values.at(0) == 0);
     CHECK(std::ranges::count_if(values, [](std::int32_t value) { return value != fill_value; }) > rows / 3);
-    reader->close_read({opened.step, {}});
+    reader->close({ReadEnd{opened.step, {}}});
   }
 
   TEST_CASE(
@@ -260,6 +260,6 @@ TEST_SUITE("the limits of a matcher") {
     const auto reader = matcher.session("analysis");
     const Opened step = reader->open({{0, "open.nc"}, alone()});  // waits until it is published
     CHECK(step.step != 0);
-    reader->close_read({step.step, {}});
+    reader->close({ReadEnd{step.step, {}}});
   }
 }

@@ -234,11 +234,11 @@ TEST_SUITE("matcher: damaged messages and tables") {
         case 6:
           return packet_of(MessageType::header, tag, encode(HeaderRequest{some(step), header_of({3, 3})}));
         case 7:
-          return packet_of(MessageType::publish, tag, encode(PublishRequest{some(step), 1, {}}));
+          return packet_of(MessageType::close, tag, encode(Close{PublishRequest{some(step), 1, {}}}));
         case 8:
-          return packet_of(MessageType::discard, tag, encode(Discard{some(step)}));
+          return packet_of(MessageType::close, tag, encode(Close{Discard{some(step)}}));
         case 9:
-          return packet_of(MessageType::close_read, tag, encode(CloseRequest{some(step), {}}));
+          return packet_of(MessageType::close, tag, encode(Close{ReadEnd{some(step), {}}}));
         case 10: {
           const auto number = [&] { return static_cast<std::int64_t>(random()) >> some(33); };
           Get get{some(step)};
@@ -255,7 +255,7 @@ TEST_SUITE("matcher: damaged messages and tables") {
           return packet_of(MessageType::batch, tag,
                            encode(Batch{{{MessageType::need_segment, tag, encode(ahead)},
                                          {static_cast<MessageType>(some(20)), tag + 1,
-                                          encode(CloseRequest{some(step), {}})}}}));
+                                          encode(Close{ReadEnd{some(step), {}}})}}}));
         }
         default:
           return packet_of(static_cast<MessageType>(some(130)), tag, std::vector<std::byte>(some(40)));
@@ -273,7 +273,7 @@ TEST_SUITE("matcher: damaged messages and tables") {
         ReceivedMessage answer;
         try {
           while (socket.try_receive(answer) == PacketSocket::Outcome::received) {
-            if (answer.type == MessageType::created) step = decode<Created>(answer.fields).step + 2;
+            if (answer.type == MessageType::opened) step = decode<Opened>(answer.fields).step + 2;
           }
         } catch (const Error&) {
           break;
@@ -310,7 +310,7 @@ TEST_SUITE("matcher: damaged messages and tables") {
       const Opened opened = reader->open({{0, name}, alone()});
       const int status = status_of([&] { (void)get(*reader, opened.step, 0, 0, 8, 8); });
       CHECK((status == NC_NOERR || status == NC_EIO));
-      reader->close_read({opened.step, {}});
+      reader->close({ReadEnd{opened.step, {}}});
       if (round % 10 == 0) expect_service(matcher, *session, *reader, round);
     }
   }

@@ -121,7 +121,7 @@ TEST_SUITE("matcher: put and get") {
       log.append_request(0, log.next_sequence(), room.log_offset, {start, count, {}});
       log.commit();
       log.finish();
-      session->publish({opened.step, 0, {}});
+      session->close({PublishRequest{opened.step, 0, {}}});
       if (row % 50 != 0) continue;
       const auto all = read_file(*reader, "a.nc", {rows, columns});
       for (std::int64_t i = 0; i < rows; ++i) {
@@ -228,14 +228,14 @@ TEST_SUITE("matcher: connections") {
     const auto model = matcher.session("model");
     std::thread waiting([&] {
       const Opened opened = model->open({{1, "b.nc"}, alone()});
-      model->close_read({opened.step, {}});
+      model->close({ReadEnd{opened.step, {}}});
     });
     while (matcher.view().waits.empty()) std::this_thread::yield();
     write_file(*model, "a.nc", {4, 4}, 3);
     const auto analysis = matcher.session("analysis");
     CHECK(read_file(*analysis, "a.nc", {4, 4})[0] == 3);
-    const auto created = analysis->create({{1, "b.nc"}, alone(), {}, Purpose::create, {}, 1});
-    analysis->publish({created.step, 0, {}});
+    const auto created = analysis->open({{1, "b.nc"}, alone(), {}, Purpose::create, {}, 1});
+    analysis->close({PublishRequest{created.step, 0, {}}});
     waiting.join();
   }
 
@@ -243,11 +243,11 @@ TEST_SUITE("matcher: connections") {
     LiveMatcher matcher(one_rule());
     CHECK(matcher.view().rules.at(0).totals.steps == 0);
     const auto writer = matcher.session("model");
-    const auto created = writer->create({{0, "a.nc"}, alone(), {}, Purpose::create, {}, 1});
+    const auto created = writer->open({{0, "a.nc"}, alone(), {}, Purpose::create, {}, 1});
     AccessCounters counters;
     counters.puts = 3;
     counters.put_bytes = 24;
-    writer->publish({created.step, 0, counters});
+    writer->close({PublishRequest{created.step, 0, counters}});
     const StatusReport report = matcher.shut_down();
     REQUIRE(report.datasets.size() == 1);
     CHECK(report.datasets[0].name == "a.nc");

@@ -167,7 +167,7 @@ void go_on(const World& world, Explorer& next) {
     }
     case At::take:
       return add([&](World& w) {
-        REQUIRE(w.page(w.writer).write_first(w.slot, MessageType::open_offered, text_of('c', w.next_number),
+        REQUIRE(w.page(w.writer).write_first(w.slot, MessageType::open, text_of('c', w.next_number),
                                              send_time(w)));
         REQUIRE(w.page(w.writer).try_take(w.slot, w.step));  // nothing is withdrawn here
         w.letters |= bit(w.next_number++);
@@ -186,7 +186,7 @@ void go_on(const World& world, Explorer& next) {
       });
     case At::post:
       return add([&](World& w) {
-        REQUIRE(w.page(w.writer).post(w.slot, 0, MessageType::publish, text_of('p', w.next_number), w.time));
+        REQUIRE(w.page(w.writer).post(w.slot, 0, MessageType::close, text_of('p', w.next_number), w.time));
         w.letters |= bit(w.next_number++);
         w.at = At::leave;
       });

@@ -69,12 +69,12 @@ TEST_SUITE("offer page") {
     CHECK(found->control == 700);
     CHECK(found->log == OfferedLog{711, 721});
     CHECK_FALSE(other.find(2));
-    CHECK(other.take(1, 7, MessageType::open_offered, fields_of("seven"), 1));
+    CHECK(other.take(1, 7, MessageType::open, fields_of("seven"), 1));
     CHECK(other.find(1)->step == 8);
     CHECK(page.look(1) == OfferPage::Seen{State::taken, 7});
     CHECK_FALSE(page.withdraw(1, 7));
     CHECK(page.withdraw(0, 8));
-    CHECK_FALSE(other.take(0, 8, MessageType::open_offered, fields_of("eight"), 1));
+    CHECK_FALSE(other.take(0, 8, MessageType::open, fields_of("eight"), 1));
     CHECK_FALSE(other.find(0));
     page.clear(1);
     CHECK(page.look(1).state == State::empty);
@@ -84,13 +84,13 @@ TEST_SUITE("offer page") {
     const Memory memory(OfferPage::bytes_of(small));
     const OfferPage page = OfferPage::begin(memory.bytes(), small);
     page.offer(0, offer_of(7, 2));
-    REQUIRE(page.take(0, 7, MessageType::open_offered, fields_of("seven"), 1));
+    REQUIRE(page.take(0, 7, MessageType::open, fields_of("seven"), 1));
     const std::size_t first = page.mail_bytes(0, 0);
     CHECK(page.post(0, 0, MessageType::header, {}, 2));
-    CHECK(page.post(0, 0, MessageType::publish, fields_of("over"), 3));
+    CHECK(page.post(0, 0, MessageType::close, fields_of("over"), 3));
     const auto begin = page.letters(0, 0, 0, first, 3);
     REQUIRE(begin.size() == 1);
-    CHECK(begin[0].type == MessageType::open_offered);
+    CHECK(begin[0].type == MessageType::open);
     CHECK(text_of(begin[0]) == "seven");
     const auto rest = page.letters(0, 0, first, page.mail_bytes(0, 0), 3);
     REQUIRE(rest.size() == 2);
@@ -109,12 +109,12 @@ TEST_SUITE("offer page") {
     const Memory memory(OfferPage::bytes_of(small));
     const OfferPage page = OfferPage::begin(memory.bytes(), small);
     page.offer(0, offer_of(7, 2));
-    CHECK_FALSE(page.take(0, 7, MessageType::open_offered, fields_of(std::string(200, 'x')), 1));
+    CHECK_FALSE(page.take(0, 7, MessageType::open, fields_of(std::string(200, 'x')), 1));
     CHECK(page.look(0).state == State::offered);
-    REQUIRE(page.take(0, 7, MessageType::open_offered, fields_of("seven"), 1));
-    CHECK(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x')), 2));
+    REQUIRE(page.take(0, 7, MessageType::open, fields_of("seven"), 1));
+    CHECK(page.post(0, 1, MessageType::close, fields_of(std::string(40, 'x')), 2));
     const std::size_t before = page.mail_bytes(0, 1);
-    CHECK_FALSE(page.post(0, 1, MessageType::publish, fields_of(std::string(40, 'x')), 2));
+    CHECK_FALSE(page.post(0, 1, MessageType::close, fields_of(std::string(40, 'x')), 2));
     CHECK(page.mail_bytes(0, 1) == before);
   }
 
@@ -142,7 +142,7 @@ TEST_SUITE("offer page") {
     std::memcpy(other.bytes().data(), &overflowing, sizeof overflowing);
     CHECK_THROWS_AS((void)OfferPage(other.bytes()), Error);
     page.offer(0, offer_of(7, 2));
-    REQUIRE(page.take(0, 7, MessageType::open_offered, fields_of("seven"), 1));
+    REQUIRE(page.take(0, 7, MessageType::open, fields_of("seven"), 1));
     CHECK_THROWS_AS((void)page.letters(0, 0, 0, 4, 1), Error);
     CHECK_THROWS_AS((void)page.letters(0, 0, 0, 8, 1), Error);
   }
@@ -256,7 +256,7 @@ void collect(World& world) {
     for (std::uint32_t r = world.ranks; r-- > 0;) ends[r] = page.mail_bytes(slot, r);
     for (std::uint32_t r = 0; r < world.ranks; ++r) {
       for (const auto& letter : page.letters(slot, r, place.taken[r], ends[r], 1)) {
-        if (letter.type == MessageType::open_offered) {
+        if (letter.type == MessageType::open) {
           REQUIRE(r == 0);
           REQUIRE(!place.is_created);
           REQUIRE(text_of(letter) == word("c", place.step));
@@ -268,7 +268,7 @@ void collect(World& world) {
           REQUIRE(text_of(letter) == word("h", place.step));
           place.has_header = true;
         } else {
-          REQUIRE(letter.type == MessageType::publish);
+          REQUIRE(letter.type == MessageType::close);
           REQUIRE(place.has_header);  // also of another rank
           REQUIRE(!place.has_published[r]);
           REQUIRE(text_of(letter) == word("p", place.step));
@@ -365,7 +365,7 @@ bool go_on(World& world, std::uint32_t r) {
       rank.at = world.is_taken ? At::write : At::result;
       return true;
     case At::write:
-      REQUIRE(page.write_first(rank.slot, MessageType::open_offered, fields_of(word("c", rank.step)), 1));
+      REQUIRE(page.write_first(rank.slot, MessageType::open, fields_of(word("c", rank.step)), 1));
       rank.at = At::take;
       return true;
     case At::take:
@@ -397,7 +397,7 @@ bool go_on(World& world, std::uint32_t r) {
       return true;
     case At::publish:
       if (!rank.is_told) return false;  // in the collective call of enddef
-      REQUIRE(page.post(rank.slot, r, MessageType::publish, fields_of(word("p", rank.step)), 1));
+      REQUIRE(page.post(rank.slot, r, MessageType::close, fields_of(word("p", rank.step)), 1));
       rank.at = At::leave;
       return true;
     case At::leave:

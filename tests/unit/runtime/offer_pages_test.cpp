@@ -82,7 +82,13 @@ std::vector<std::byte> fields_of(const std::string& text) {
 }
 
 struct Board {
-  Board() { clients.pages = &pages; }
+  Board() {
+    clients.pages = &pages;
+    pages.find_connections_by([this](matcher::ProcessId process) -> std::optional<std::uint64_t> {
+      const auto found = connections.find(process);
+      return found == connections.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
 
   matcher::StepOffer offer_of(matcher::StepId step) {
     matcher::StepOffer offer;
@@ -102,6 +108,8 @@ struct Board {
   matcher::SegmentPool pool{memory, std::uint64_t{1} << 20};
   Clients clients;
   OfferPages pages{clients};
+  std::map<matcher::ProcessId, std::uint64_t> connections{{matcher::ProcessId{1}, 11},
+                                                          {matcher::ProcessId{2}, 12}};
   matcher::OfferedGroup group{7, 0, {matcher::ProcessId{1}, matcher::ProcessId{2}}, 100};
 };
 
@@ -110,7 +118,7 @@ struct Board {
 TEST_SUITE("offer pages") {
   TEST_CASE("the processes of a group learn of their page and of the segments of each offer") {
     Board board;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     CHECK(board.clients.told == std::vector<std::string>{"11: rank 0 of 2", "12: rank 1 of 2"});
     const auto offer = board.offer_of(5);
     REQUIRE(board.pages.offer(7, 1, offer));
@@ -131,9 +139,13 @@ TEST_SUITE("offer pages") {
 
   TEST_CASE("what cannot be told is not offered") {
     Board board;
-    CHECK_FALSE(board.pages.begin(board.group, {11, 0}));
+    board.connections[matcher::ProcessId{2}] = 0;  // it has ended
+    CHECK_FALSE(board.pages.begin(board.group));
+    board.connections.erase(matcher::ProcessId{2});
+    CHECK_FALSE(board.pages.begin(board.group));
+    board.connections[matcher::ProcessId{2}] = 12;
     CHECK_FALSE(board.pages.offer(7, 0, board.offer_of(5)));
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     board.clients.is_out_of_descriptors = true;
     CHECK_FALSE(board.pages.offer(7, 0, board.offer_of(5)));
     CHECK_FALSE(board.page().find(0));
@@ -141,14 +153,14 @@ TEST_SUITE("offer pages") {
 
   TEST_CASE("mail is handled in order, each letter once") {
     Board board;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     const OfferPage page = board.page();
     board.pages.take_mail(all);
     CHECK(board.clients.handled.empty());
-    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("create"), 1));
+    REQUIRE(page.take(0, 5, MessageType::open, fields_of("create"), 1));
     CHECK_FALSE(board.pages.withdraw(7, 0, 5));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("close"), 3));
+    REQUIRE(page.post(0, 1, MessageType::close, fields_of("close"), 3));
     REQUIRE(page.post(0, 0, MessageType::header, fields_of("header"), 2));
     board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"open 5 by 11", "open 5 by 12", "create of 11",
@@ -156,28 +168,28 @@ TEST_SUITE("offer pages") {
     board.clients.handled.clear();
     board.pages.take_mail(all);
     CHECK(board.clients.handled.empty());
-    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("close"), 4));
+    REQUIRE(page.post(0, 0, MessageType::close, fields_of("close"), 4));
     board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"close of 11"});
     board.pages.clear(7, 0);
     REQUIRE(board.pages.offer(7, 0, board.offer_of(6)));
     board.clients.handled.clear();
-    REQUIRE(page.take(0, 6, MessageType::open_offered, fields_of("next"), 1));
+    REQUIRE(page.take(0, 6, MessageType::open, fields_of("next"), 1));
     board.pages.take_mail(all);
     CHECK(board.clients.handled == std::vector<std::string>{"open 6 by 11", "open 6 by 12", "next of 11"});
   }
 
   TEST_CASE("letters of all slots and pages, and messages before them, are handled in order of time") {
     Board board;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     REQUIRE(board.pages.offer(7, 1, board.offer_of(6)));
     const OfferPage page = board.page();
-    REQUIRE(page.take(1, 6, MessageType::open_offered, fields_of("c6"), 10));
-    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("c5"), 20));
-    REQUIRE(page.post(1, 0, MessageType::publish, fields_of("p6"), 40));
-    REQUIRE(page.post(0, 0, MessageType::publish, fields_of("p5"), 30));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("q5"), 60));
+    REQUIRE(page.take(1, 6, MessageType::open, fields_of("c6"), 10));
+    REQUIRE(page.take(0, 5, MessageType::open, fields_of("c5"), 20));
+    REQUIRE(page.post(1, 0, MessageType::close, fields_of("p6"), 40));
+    REQUIRE(page.post(0, 0, MessageType::close, fields_of("p5"), 30));
+    REQUIRE(page.post(0, 1, MessageType::close, fields_of("q5"), 60));
     board.clients.in_sockets = {{15, "m15"}, {35, "m35"}, {36, "m36"}, {45, "m45"}};
     board.pages.take_mail(9);
     CHECK(board.clients.handled.empty());
@@ -195,12 +207,12 @@ TEST_SUITE("offer pages") {
 
   TEST_CASE("damaged mail ends the connection of its sender, and nothing else") {
     Board board;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
     const OfferPage page = board.page();
-    REQUIRE(page.take(0, 5, MessageType::open_offered, fields_of("create"), 1));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("damaged"), 2));
-    REQUIRE(page.post(0, 1, MessageType::publish, fields_of("more"), 3));
+    REQUIRE(page.take(0, 5, MessageType::open, fields_of("create"), 1));
+    REQUIRE(page.post(0, 1, MessageType::close, fields_of("damaged"), 2));
+    REQUIRE(page.post(0, 1, MessageType::close, fields_of("more"), 3));
     board.clients.handled.clear();
     board.pages.take_mail(all);
     CHECK(board.clients.handled.at(3) == "damaged of 12");
@@ -214,14 +226,14 @@ TEST_SUITE("offer pages") {
   TEST_CASE("readers learn of the writers' page and of the data, and their mail is handled as other mail") {
     Board board;
     board.group.written = 3;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     REQUIRE(board.pages.offer_read(7, 2, 5, {21, 22}));
     CHECK(board.clients.known[11] == std::set<matcher::SegmentId>{3, 7, 21, 22});
     CHECK(board.clients.known[12] == std::set<matcher::SegmentId>{3, 7, 21, 22});
     const OfferPage page = board.page();
     CHECK(page.is_offered(2, 5));
-    REQUIRE(page.take(2, 5, MessageType::open_offered, fields_of("open"), 1));
-    REQUIRE(page.post(2, 1, MessageType::close_read, fields_of("close"), 2));
+    REQUIRE(page.take(2, 5, MessageType::open, fields_of("open"), 1));
+    REQUIRE(page.post(2, 1, MessageType::close, fields_of("close"), 2));
     board.pages.take_mail(all);
     CHECK(board.clients.handled ==
           std::vector<std::string>{"open 5 by 11", "open 5 by 12", "open of 11", "close of 12"});
@@ -238,13 +250,13 @@ TEST_SUITE("offer pages") {
   TEST_CASE("nobody hears of a page that not all processes can hear of") {
     Board board;
     board.clients.unreachable = 12;
-    CHECK_FALSE(board.pages.begin(board.group, {11, 12}));
+    CHECK_FALSE(board.pages.begin(board.group));
     CHECK(board.clients.told.empty());
   }
 
   TEST_CASE("pages are quiet while nobody waits; who makes them loud looks for mail afterwards") {
     Board board;
-    REQUIRE(board.pages.begin(board.group, {11, 12}));
+    REQUIRE(board.pages.begin(board.group));
     CHECK(board.page().bell().is_quiet == 0);
     board.pages.set_quiet(true);
     CHECK(board.page().bell().is_quiet == 1);

@@ -203,7 +203,7 @@ void collect(World& world) {
     if (page.look(known.slot) != OfferPage::Seen{State::taken, step}) continue;
     known.is_created = true;
     known.is_offered = false;
-    if (step_in(page, known.slot, MessageType::publish) != step) continue;
+    if (step_in(page, known.slot, MessageType::close) != step) continue;
     known.is_published = true;
     // Publications are handled in the order of their times.
     const auto place = [&](std::uint64_t one) {
@@ -226,7 +226,7 @@ void collect(World& world) {
       bool is_over = world.reader[r].at == At::ended;
       for (const auto& letter :
            page.letters(known.read_slot, r, 0, page.mail_bytes(known.read_slot, r), always))
-        is_over = is_over || letter.type == MessageType::close_read;
+        is_over = is_over || letter.type == MessageType::close;
       known.closed += is_over ? 1 : 0;
     }
     if (known.closed < world.size) continue;
@@ -321,7 +321,7 @@ bool go_on_writer(World& world) {
       if (!slot) return false;
       writer.slot = *slot;
       writer.step = page.look(*slot).step;
-      REQUIRE(page.take(*slot, writer.step, MessageType::open_offered, fields_of(writer.step), 1));
+      REQUIRE(page.take(*slot, writer.step, MessageType::open, fields_of(writer.step), 1));
       break;
     }
     case 1:
@@ -329,7 +329,7 @@ bool go_on_writer(World& world) {
       break;
     case 2:
       // Its letter is the moment of its publication, also for the registry.
-      REQUIRE(page.post(writer.slot, 0, MessageType::publish, fields_of(writer.step), 1));
+      REQUIRE(page.post(writer.slot, 0, MessageType::close, fields_of(writer.step), 1));
       world.complete.push_back(static_cast<std::uint8_t>(writer.step));
       break;
     default:
@@ -387,7 +387,7 @@ bool go_on_reader(World& world, std::uint32_t r) {
       return true;
     }
     case At::letter:
-      if (step_in(writes, reader.slot, MessageType::open_offered) == reader.looked_at) {
+      if (step_in(writes, reader.slot, MessageType::open) == reader.looked_at) {
         reader.is_many = reader.is_many || reader.step != 0;
         if (reader.step == 0) {
           reader.step = reader.looked_at;
@@ -416,7 +416,7 @@ bool go_on_reader(World& world, std::uint32_t r) {
       reader.at = At::publish;
       return true;
     case At::publish:
-      reader.publish_of = step_in(writes, reader.found_slot, MessageType::publish);
+      reader.publish_of = step_in(writes, reader.found_slot, MessageType::close);
       reader.at = At::agree;
       return true;
     case At::agree: {
@@ -433,7 +433,7 @@ bool go_on_reader(World& world, std::uint32_t r) {
       reader.at = world.is_taken ? At::write : At::result;
       return true;
     case At::write:
-      REQUIRE(reads.write_first(reader.read_slot, MessageType::open_offered, fields_of(reader.step), 1));
+      REQUIRE(reads.write_first(reader.read_slot, MessageType::open, fields_of(reader.step), 1));
       reader.at = At::take;
       return true;
     case At::take:
@@ -448,7 +448,7 @@ bool go_on_reader(World& world, std::uint32_t r) {
       return true;
     case At::close:
       world.expect(!world.known[reader.step].is_erased);  // it was reading
-      REQUIRE(reads.post(reader.read_slot, r, MessageType::close_read, fields_of(reader.step), 1));
+      REQUIRE(reads.post(reader.read_slot, r, MessageType::close, fields_of(reader.step), 1));
       reader.at = At::leave;
       return true;
     case At::leave:

@@ -41,12 +41,12 @@ class Model {
   explicit Model(const LiveMatcher& matcher) : session(matcher.session("model")) {}
 
   std::uint64_t create(const std::string& name) {
-    const std::uint64_t step = session->create(request(name)).step;
+    const std::uint64_t step = session->open(request(name)).step;
     const HeaderRequest header{step, header_of({2, 2})};
     (void)session->prepare(&header, {});
     return step;
   }
-  void write(const std::string& name) { session->publish(closed(create(name))); }
+  void write(const std::string& name) { session->close({closed(create(name))}); }
   /// Two files that are alike; then the next steps are offered.
   void get_offers() {
     write("1.nc");
@@ -64,7 +64,7 @@ class Model {
   }
   std::uint64_t write_offered(const std::string& name) {
     const Session::Offer offer = take(name);
-    session->publish(offer, closed(offer.step));
+    session->close(offer, closed(offer.step));
     return offer.step;
   }
   /// With data: one number.
@@ -89,7 +89,7 @@ class Model {
     log.commit();
     log.finish();
     const PublishRequest request{step, 0, {}, {}, log.ranges(), log.position()};
-    offer ? session->publish(*offer, request) : session->publish(request);
+    offer ? session->close(*offer, request) : session->close({request});
     return step;
   }
   static PublishRequest closed(std::uint64_t step) {
@@ -112,7 +112,7 @@ class Analysis {
   /// By messages.
   std::uint64_t read(const std::string& name) {
     const Opened opened = session->open({{0, name}, alone()});
-    session->close_read({opened.step, {}});
+    session->close({ReadEnd{opened.step, {}}});
     return opened.step;
   }
   /// Until the reads of all steps that are offered are offered, too.
@@ -127,7 +127,7 @@ class Analysis {
   bool take(const Session::Read& found, const std::string& name) {
     return session->take_read(found, {{0, name}, member});
   }
-  void close(const Session::Read& found) { session->close_read(found, {found.step, {}, {}, member.group}); }
+  void close(const Session::Read& found) { session->close(found, ReadEnd{found.step, {}, {}, member.group}); }
 
   std::unique_ptr<Session> session;
   const Member member = alone();
@@ -136,7 +136,7 @@ class Analysis {
 std::uint64_t newest(const LiveMatcher& matcher, const std::string& name) {
   const auto reader = matcher.session("analysis");
   const Opened opened = reader->open({{0, name}, alone()});
-  reader->close_read({opened.step, {}});
+  reader->close({ReadEnd{opened.step, {}}});
   return opened.step;
 }
 
@@ -161,7 +161,7 @@ TEST_SUITE("matcher: offered steps") {
       {
         const Pause pause(matcher.process());
         if (has_message_of_second) send_first(second);
-        first.session->publish(Model::closed(by_message));
+        first.session->close({Model::closed(by_message)});
         by_mail = second.write_offered("x.nc");
       }
       CHECK(newest(matcher, "x.nc") == by_mail);
@@ -178,7 +178,7 @@ TEST_SUITE("matcher: offered steps") {
       const Pause pause(matcher.process());
       send_first(second);
       first.write_offered("x.nc");
-      second.session->publish(Model::closed(by_message));
+      second.session->close({Model::closed(by_message)});
     }
     CHECK(newest(matcher, "x.nc") == by_message);
   }
@@ -295,12 +295,12 @@ TEST_SUITE("matcher: offered reads") {
         last.header = header_of({2, 2});
         REQUIRE(model.session->post_header(offer, last));
       }
-      model.session->publish(offer, Model::closed(offer.step));
+      model.session->close(offer, Model::closed(offer.step));
       CHECK_FALSE(analysis.find(name));
       const Opened opened = analysis.session->open({{0, name}, alone()});
       CHECK(opened.step == offer.step);
       CHECK(opened.header == last.header);
-      analysis.session->close_read({opened.step, {}});
+      analysis.session->close({ReadEnd{opened.step, {}}});
     }
     (void)model.write_offered("z.nc");
     CHECK(analysis.find("z.nc"));
@@ -321,7 +321,7 @@ TEST_SUITE("matcher: offered reads") {
     CHECK_FALSE(analysis.take(*before, "x.nc"));
     {
       const Pause pause(matcher.process());
-      other.session->publish(Model::closed(newer));
+      other.session->close({Model::closed(newer)});
       CHECK_FALSE(analysis.find("x.nc"));
     }
     CHECK(newest(matcher, "x.nc") == newer);

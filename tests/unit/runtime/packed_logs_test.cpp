@@ -54,9 +54,9 @@ struct Twins {
     return granted([&](World& world) { return world.need_ahead(process, step, bytes); });
   }
   void publish(ProcessId process, PublishRequest request) {
-    plain.registry.publish(process, PublishRequest(request));
+    plain.registry.close(process, {PublishRequest(request)});
     for (LogRange& range : request.ranges) range.segment = segments_.at(range.segment);
-    packed.registry.publish(process, std::move(request));
+    packed.registry.close(process, {std::move(request)});
   }
 
   void compare(StepId step) {
@@ -240,8 +240,8 @@ TEST_SUITE("packed logs") {
       std::mt19937 random(sluice::test::test_seed());
       if (!in_order) std::shuffle(order.begin(), order.end(), random);
       for (const std::uint32_t rank : order)
-        world.registry.publish(model[rank],
-                               {step, 0, {}, {}, {{0, 0, 64 * kib, segments[rank], 0}}, {0, 0, 0}});
+        world.registry.close(
+            model[rank], {PublishRequest{step, 0, {}, {}, {{0, 0, 64 * kib, segments[rank], 0}}, {0, 0, 0}}});
       const matcher::StepView view = world.registry.step(step).view();
       CHECK(view.logs.empty());
       REQUIRE(view.packed_logs != nullptr);

@@ -20,7 +20,7 @@ std::uint64_t number_of(const MessageToRegistry& message) {
 }
 std::uint64_t number_of(const MessageToMatcher& message) {
   if (const auto* const answer = std::get_if<Answer>(&message.body)) return answer->connection;
-  return std::get<StepErased>(message.body).step;
+  return std::get<StepOver>(message.body).step;
 }
 
 /// All matchers of a run in one process: what the registry receives, and what each matcher receives from it.
@@ -58,7 +58,7 @@ struct Relays {
     trees[rank]->send_up(ConnectionEnded{number});
   }
   void tell_matcher(std::uint32_t rank, std::uint64_t number) {
-    trees[0]->send_down({rank, StepErased{number}});
+    trees[0]->send_down({rank, StepOver{number}});
   }
 
   void send_shared(const Receiver& to, const SharedMessage& message) {
@@ -123,7 +123,7 @@ TEST_SUITE("relay tree") {
     for (int turn = 0; turn < 30; ++turn) {
       const std::uint64_t first = ++number;
       const std::uint64_t second = ++number;
-      const SharedMessage views[] = {share(StepErased{first}), share(StepErased{second})};
+      const SharedMessage views[] = {share(StepOver{first}), share(StepOver{second})};
       const SharedMessage answer = share(Answer{0, 0, Done{}});
       for (int i = 0; i < 400; ++i) {
         const auto rank = static_cast<std::uint32_t>(1 + random() % (size - 1));
@@ -141,7 +141,7 @@ TEST_SUITE("relay tree") {
   TEST_CASE("a shared message costs a few bytes for each further receiver") {
     constexpr std::uint32_t size = 73;
     Relays relays(size);
-    const SharedMessage small = share(StepErased{1});
+    const SharedMessage small = share(StepOver{1});
     for (std::uint32_t rank = 1; rank < size; ++rank) relays.send_shared({rank}, small);
     relays.settle();
     const auto few = relays.links[0]->counters(PacketKind::relay);
@@ -158,7 +158,7 @@ TEST_SUITE("relay tree") {
     for (std::uint32_t rank = 0; rank < size; ++rank) relays.tell_registry(rank, rank);
     std::size_t registry_at_end = 0;
     const std::uint64_t first = relays.trees[0]->next_round();
-    relays.trees[0]->start_round(DrainComponent{"model"});
+    relays.trees[0]->start_round(TakeSent{"model", {}});
     CHECK(relays.trees[0]->has_open_rounds());
     while (relays.rounds_done.empty()) {
       for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -184,7 +184,7 @@ TEST_SUITE("relay tree") {
                              },
                              [&](std::uint64_t) { seen.push_back(999); }});
     tree.send_up(ConnectionEnded{7});
-    tree.send_down({0, StepErased{7}});
+    tree.send_down({0, StepOver{7}});
     tree.start_round(StartServing{});
     tree.flush();
     CHECK(seen == std::vector<std::uint64_t>{7, 107, 101, 999});

@@ -32,12 +32,12 @@ ClientRequest open(std::uint64_t connection, std::uint64_t group, std::uint32_t 
 ClientRequest publish(std::uint64_t connection, std::uint64_t step) {
   PublishRequest request;
   request.step = step;
-  return {connection, 0, std::move(request)};
+  return {connection, 0, Close{std::move(request)}};
 }
 ClientRequest close(std::uint64_t connection, std::uint64_t step) {
-  CloseRequest request;
+  ReadEnd request;
   request.step = step;
-  return {connection, 0, request};
+  return {connection, 0, Close{request}};
 }
 ClientRequest header(std::uint64_t connection, std::uint64_t step) {
   HeaderRequest request;
@@ -61,10 +61,9 @@ std::vector<Seen> seen_in(const RegistryBody& body) {
     if (const auto* const opened = std::get_if<Open>(&one))
       seen.push_back({opened->purpose == Purpose::create ? "create" : "open", connection,
                       opened->member.group * 1000 + opened->member.rank});
-    if (const auto* const ended = std::get_if<PublishRequest>(&one))
-      seen.push_back({"publish", connection, ended->step});
-    if (const auto* const closed = std::get_if<CloseRequest>(&one))
-      seen.push_back({"close", connection, closed->step});
+    if (const auto* const closed = std::get_if<Close>(&one))
+      seen.push_back(
+          {std::holds_alternative<ReadEnd>(closed->how) ? "close" : "publish", connection, closed->step()});
     if (std::holds_alternative<SegmentRequest>(one)) seen.push_back({"segment", connection, tag});
     if (const auto* const header = std::get_if<HeaderRequest>(&one))
       seen.push_back({"header", connection, header->step});
@@ -86,8 +85,7 @@ std::vector<Seen> seen_in(const RegistryBody& body) {
       for (const auto& [connection, tag] : callers) request(connection, tag, one);
     }
   }
-  if (const auto* const made = std::get_if<Several<PublishRequest>>(&body)) several(made->requests);
-  if (const auto* const made = std::get_if<Several<CloseRequest>>(&body)) several(made->requests);
+  if (const auto* const made = std::get_if<Closes>(&body)) several(made->requests);
   if (const auto* const notes = std::get_if<SegmentsMapped>(&body)) {
     for (const SegmentsMapped::One& note : notes->notes)
       seen.push_back({"mapped", note.connection, note.segment});

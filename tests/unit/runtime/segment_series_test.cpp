@@ -148,7 +148,7 @@ class Twins {
       const Answer data = granted(data_[rank]);
       if (puts && table.segment != 0) request.position = {1, 100};
       if (puts && data.segment != 0) request.ranges = {{0, 0, data.bytes / 4, data.segment, 0}};
-      to_both([&](World& world) { world.registry.publish(processes_[rank], PublishRequest(request)); });
+      to_both([&](World& world) { world.registry.close(processes_[rank], {PublishRequest(request)}); });
       compare_memory();
     }
   }
@@ -232,7 +232,7 @@ TEST_SUITE("runtime.segment_series") {
         PublishRequest request{step, 0, {}};
         request.position = {0, 0};
         if (process != model[1]) request.position = {1, 100};
-        world.registry.publish(process, PublishRequest(request));
+        world.registry.close(process, {PublishRequest(request)});
         if (process == model[1]) CHECK(world.registry.pool().used_bytes() == before - 4 * kib);
       }
       world.read(reader, name);

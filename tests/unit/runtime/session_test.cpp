@@ -111,11 +111,11 @@ bool contains(const std::string& text, std::string_view part) {
 TEST_CASE("an exchange gives the answer, and one connection serves one exchange after the other") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
     const auto request = decode<Open>(message.fields);
-    socket.send({MessageType::created, message.tag, encode(Created{request.member.group + 1, 2})});
+    socket.send({MessageType::opened, message.tag, encode(Opened{request.member.group + 1, 2})});
   });
   Session session(FakeMatcher::environment());
   for (std::uint64_t i = 0; i < 10; ++i)
-    CHECK(session.create({{0, "f"}, {i, 0, 1}, {}, Purpose::create, {}, 1}).step == i + 1);
+    CHECK(session.open({{0, "f"}, {i, 0, 1}, {}, Purpose::create, {}, 1}).step == i + 1);
   CHECK(matcher.connections() == 1);
   CHECK(session.is_alive());
 }
@@ -208,7 +208,7 @@ TEST_CASE("a matcher that dies in mid-exchange is an error at once, and so is ev
   const std::string text = error_of([&] { session.remove({0, "f"}); }, NC_EIO);
   CHECK(contains(text, "lost"));
   CHECK(contains(text, FakeMatcher::path()));
-  CHECK(error_of([&] { session.publish({1, 0, {}}); }, NC_EIO) == text);
+  CHECK(error_of([&] { session.close({PublishRequest{1, 0, {}}}); }, NC_EIO) == text);
   CHECK_FALSE(session.is_alive());
   CHECK(matcher.connections() == 1);
 }
@@ -216,7 +216,7 @@ TEST_CASE("a matcher that dies in mid-exchange is an error at once, and so is ev
 TEST_CASE("an answer of another type, or of damaged fields, is an error") {
   FakeMatcher matcher([](const PacketSocket& socket, const ReceivedMessage& message) {
     if (message.type == MessageType::get) return socket.send({MessageType::plans, message.tag, {}});
-    socket.send({MessageType::created, message.tag, {}});
+    socket.send({MessageType::opened, message.tag, {}});
   });
   Session session(FakeMatcher::environment());
   CHECK(contains(error_of([&] { (void)session.get({1, {}}); }, NC_EIO), "damaged message"));

@@ -144,7 +144,7 @@ TEST_SUITE("a matcher with a slow disk") {
     CHECK(matcher.view().nodes.at(0).spilled_bytes >= 4 * mib);
 
     disk.close();
-    large->discard({writer.step});
+    large->close({Discard{writer.step}});
     disk.await_somebody();
     const auto reader = matcher.session("analysis");
     CHECK(read_file(*reader, "small.nc", small) == std::vector<std::int32_t>(4, 1));
@@ -164,9 +164,9 @@ TEST_SUITE("a matcher with a slow disk") {
       std::optional<ReceivedMessage> created;
       do {
         created = connection.receive();
-      } while (created && created->type != MessageType::created);
+      } while (created && created->type != MessageType::opened);
       REQUIRE(created);
-      const auto step = decode<Created>(created->fields).step;
+      const auto step = decode<Opened>(created->fields).step;
       connection.send(
           {MessageType::need_segment, 3, encode(SegmentRequest{step, SegmentUse::data, 4 * mib, 0})});
       disk.await_somebody();
@@ -187,13 +187,13 @@ TEST_SUITE("a matcher with a slow disk") {
     const auto model = matcher.session("model");
     const LogFile log(disk.directory);
     const std::string file = disk.directory + "/a.log";
-    const auto created = model->create({{1, "a.log"}, alone(), file, Purpose::create, {}, 5});
+    const auto created = model->open({{1, "a.log"}, alone(), file, Purpose::create, {}, 5});
     LoggedSegments segments(*model, log);
     WriteLog writer(segments, created.step, {});
     put_row(*model, created.step, writer);
 
     disk.close();
-    model->publish({created.step, 0, {}, {}, writer.ranges(), writer.position()});
+    model->close({PublishRequest{created.step, 0, {}, {}, writer.ranges(), writer.position()}});
     disk.await_somebody();
     write_and_read_another(matcher, 1);
     CHECK_FALSE(std::filesystem::exists(file));
@@ -207,7 +207,7 @@ TEST_SUITE("a matcher with a slow disk") {
       const auto reader = matcher.session("analysis");
       const Opened opened = reader->open({{1, "a.log"}, alone()});
       values = get(*reader, opened.step, 0, 0, row.rows, row.columns);
-      reader->close_read({opened.step, {}});
+      reader->close({ReadEnd{opened.step, {}}});
     });
     disk.await_somebody();
     write_and_read_another(matcher, 2);
@@ -271,12 +271,10 @@ TEST_SUITE("a matcher with a slow disk") {
     std::uint64_t bytes = 0;
     std::thread reading([&] {
       const auto reader = matcher.session("analysis");
-      const Opened opened = reader->open({{0, "large.nc"}, alone()});
-      const Session::Image image = reader->image({opened.step});
+      const FileImage image = reader->image({{0, "large.nc"}, alone()});
       struct stat facts {};
       if (::fstat(image.file.number(), &facts) == 0) bytes = static_cast<std::uint64_t>(facts.st_size);
-      CHECK(image.bytes == bytes);
-      reader->close_read({opened.step, {}});
+      CHECK(image.made.bytes == bytes);
     });
     disk.await_somebody();
     write_and_read_another(matcher, 2);
@@ -292,11 +290,11 @@ TEST_SUITE("a matcher with a slow disk") {
     LiveMatcher matcher(rules_with_logs(), mib);
     const LogFile log(disk.directory);
     const auto model = matcher.session("model");
-    const auto created = model->create({{1, "a.log"}, alone(), {}, Purpose::create, {}, 5});
+    const auto created = model->open({{1, "a.log"}, alone(), {}, Purpose::create, {}, 5});
     LoggedSegments segments(*model, log);
     (void)segments.need_segment({created.step, SegmentUse::data, LogFile::bytes, LogFile::bytes});
     disk.close();
-    model->discard({created.step});
+    model->close({Discard{created.step}});
     disk.await_somebody();
     write_and_read_another(matcher, 1);
     CHECK(disk.has_held());

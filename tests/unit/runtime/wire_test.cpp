@@ -93,16 +93,16 @@ void for_every_message_to_registry(Use use) {
   Open open{{1, "a.nc"}, {2, 0, 1, false}, "/work/a.nc", Purpose::write, Open::Which::look};
   open.continues = 9;
   for (RegistryRequest request : std::initializer_list<RegistryRequest>{
-           Hello{}, open, OpenOffered{7, 9, open}, ImageRequest{9},
-           SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
-           HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}},
-           ChangeFile{{1, "a.nc"}, "/work/a.nc", true}, ListRequest{}, WatchRequest{},
-           PublishRequest{9, 3, {}}, Discard{9, StepEnd::untouched}, CloseRequest{9, {}}, Note{Gathering{}}})
+           Hello{}, open, SegmentRequest{9, SegmentUse::table, 10, 20}, DiskRequest{9, 10, 1},
+           HeaderRequest{9, bytes_of({1, 2})}, SyncRequest{9, {}}, ListRequest{}, WatchRequest{},
+           Close{PublishRequest{9, 3, {}}}, Close{Discard{9, StepEnd::untouched}}, Close{ReadEnd{9, {}}},
+           Note{Gathering{}}})
     send(ClientRequest{7, 8, std::move(request)});
-  send(Publications{{{7, 8, {9, 3, {}}}, {8, 8, {9, 3, {}}}, {9, 9, {9, -3, {}, {}, {{0, 8, 16, 10, 64}}}}}});
+  const PublishRequest put{9, -3, {}, {}, {{0, 8, 16, 10, 64}}};
+  send(Closes{{{7, 8, {PublishRequest{9, 3, {}}}}, {8, 8, {PublishRequest{9, 3, {}}}}, {9, 9, {put}}}});
   send(SegmentCalls{
       {{{9, SegmentUse::table, 10, 20}, {{7, 8}, {8, 8}}}, {{9, SegmentUse::data, 30}, {{7, 9}}}}});
-  send(Closes{{{7, 8, {9, {}}}, {8, 8, {9, some_counters()}}}});
+  send(Closes{{{7, 8, {ReadEnd{9, {}}}}, {8, 8, {ReadEnd{9, some_counters()}}}}});
   send(ConnectionEnded{7});
   send(SegmentsMapped{{{7, 10}}});
   send(FileNames{7, {{1, "a.nc"}, {1, "b.nc"}}, true});
@@ -111,16 +111,17 @@ void for_every_message_to_registry(Use use) {
   send(RoundDone{4});
   send(LeaseQuery{2, 9, 4096, 8192, {}});
   send(LeaseQuery{2, 9, 4096, 8192, LeaseReader{1, 7}});
-  send(LeaseJoined{9, {1, 7}});
+  send(LeaseQuery{0, 9, 0, 0, LeaseReader{1, 7}});
   send(GetWaits{7, 8, 9, "'f.nc' (variable h)"});
   send(GetWaits{7, 8, 0, {}, true});
-  send(DrainNote{9, matcher::DrainProgress{100, 200}});
-  send(DrainNote{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
-  send(DrainNote{9, DrainReport{-68, "what, where, what to do", 100, ""}});
-  send(ImageDone{9, 10, {-68, "what, where, what to do", 100, ""}});
+  send(CopyNote{9, matcher::DrainProgress{100, 200}});
+  send(CopyNote{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(CopyNote{9, DrainReport{-68, "what, where, what to do", 100, ""}});
+  send(CopyNote{9, ImageReport{10, {-68, "what, where, what to do", 100, ""}}});
   send(SpillDone{10, false, "the disk is full"});
   send(SpillDone{10, true});
-  send(StartTrouble{"what"});
+  send(SpillDone{0, false, "what"});
+  send(Looked{0, false, "host", 77});
   send(Looked{5, true});
   send(EventNotice{"a line", true});
   send(MatcherStatus{3, 1, 100, 200, {{1, 2, 3, 4}}});
@@ -143,10 +144,10 @@ matcher::StepView some_view() {
 template <class Use>
 void for_every_message_to_matcher(Use use) {
   const auto send = [&](MatcherBody body) { use(MessageToMatcher{3, std::move(body)}); };
-  send(Answer{7, 8, Created{9, 10}});
+  send(Answer{7, 8, Opened{9, 10}});
   send(Answer{7, 8, Opened{9, 10, 2, 365, bytes_of({1, 2, 3})}});
   send(Answer{7, 8, Granted{10}});
-  send(Answer{7, 8, DiskFreed{4}});
+  send(Answer{7, 8, Done{4}});
   send(Answer{7, 8, Done{}});
   send(Answer{7, 8, some_listing()});
   send(Answer{7, 8, some_run_view()});
@@ -158,24 +159,24 @@ void for_every_message_to_matcher(Use use) {
   send(CreateSegment{10, 4096, false, matcher::DiskRoom{}});
   send(CreateSegment{10, 4096, false, LogPlace{"/logs/a.meta", 65536, true}});
   send(KeepLog{10, true});
-  send(DropWarm{});
+  send(DestroySegment{});
   send(MarkGone{10, 2});
   send(View{2, 9, some_view()});
   send(View{2, 9, {}});
   send(View{2, 9, {}, ErrorReply{-33, "no such step"}});
-  send(StepErased{9});
-  send(FileOutdated{9});
-  send(DrainStep{9, DrainOrder{"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
-  send(DrainStep{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
-  send(DrainStep{9, DrainEnd{true}});
-  send(MakeImage{9, 10, 5, FileSource{3, 77}});
+  send(StepOver{9});
+  send(StepOver{9, true});
+  send(MakeCopy{9, DrainOrder{"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
+  send(MakeCopy{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
+  send(MakeCopy{9, DrainEnd{true}});
+  send(MakeCopy{9, ImageOrder{10, 5, FileSource{3, 77}}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
   send(GrantSeries{{{{10, 1, 2}, 4096}}, {{{12, 2, 3}, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});
   send(CreateSegment{10, 4096, true, matcher::DiskRoom::beyond_reserve});
   send(Look{{5, 1, 0, "model", {4711, 4712}}});
   send(BeginRound{4, StartServing{"/scratch", true, 4096, 8192}});
-  send(BeginRound{4, DrainComponent{"model"}});
+  send(BeginRound{4, TakeSent{.component = "model", .path = {}, .has_ended = true}});
   send(BeginRound{5, TakeSent{"picture", "/work/f.nc"}});
   send(BeginRound{4, ShutDown{}});
 }
@@ -192,7 +193,7 @@ void for_every_exchange_packet(Use use) {
   use(MatchedParts{5, {}, {bytes_of({1}), bytes_of({2, 3})}, {{1, 0, {{1, -8}, {2, 8}}}, {3, 1, {}}}});
   use(MatchedParts{5, failure, {}, {}});
   use(Fetch{5, 9, 1, {{4096, {part, {}}}, {64, {}}}});
-  use(FetchOver{5});
+  use(Fetch{5, 9, 0, {}});
   use(FetchFailed{5, true, failure});
   use(Bring{5, 9, 7, true, {part, {}}});
   use(Brought{5, false, {}, {{{{0, 8, 16, 10, 64}}}, {{}}}});
@@ -210,9 +211,7 @@ void for_every_message(Use use) {
   use(Hello{protocol_version, "1.2.3", 42, 4711, "model"});
   use(Welcome{protocol_version, "1.2.3", 1});
   use(Open{key, member, "/out/f.nc", Purpose::create, {}, 5, true, true, true, true});
-  use(Created{9, 10});
   use(OffersNotice{10, 2, 3, 4, 11});
-  use(OpenOffered{10, 9, {key, member}});
   use(Opened{9,
              10,
              2,
@@ -223,9 +222,9 @@ void for_every_message(Use use) {
              PublishAt::sync,
              8,
              "/data/a.nc"});
-  use(Discard{9, StepEnd::untouched});
-  use(Discard{0, StepEnd::lost, "it was killed", {3, "/x/a.nc"}});
-  use(Discard{9, StepEnd::aborted, "it was removed"});
+  use(Close{Discard{9, StepEnd::untouched}});
+  use(Close{Discard{0, StepEnd::lost, "it was killed", {3, "/x/a.nc"}}});
+  use(Close{Discard{9, StepEnd::aborted, "it was removed"}});
   use(Open{key,
            member,
            {},
@@ -239,9 +238,10 @@ void for_every_message(Use use) {
            true,
            9,
            Open::Form::bytes,
-           true});
+           true,
+           {8, 10}});
   use(DiskRequest{9, 4096, 3, "no space left"});
-  use(DiskFreed{4});
+  use(Done{4});
   use(SegmentRequest{9, SegmentUse::table, 4096});
   use(SegmentRequest{9, SegmentUse::data, 4096, 4096, {}, true});
   use(SegmentRequest{9, SegmentUse::file, 4096, 4096, {}, false, true});
@@ -249,23 +249,22 @@ void for_every_message(Use use) {
   use(SegmentRequest{9, SegmentUse::data, 4096, 8192, {"/logs/a.meta", 65536, true}});
   use(SegmentGrant{10, 8192, true, 4096, true, false, 7});
   use(HeaderRequest{9, bytes_of({0, 255}), {1, 2}});
-  use(PublishRequest{9,
-                     12,
-                     some_counters(),
-                     {{1, 2}, 3, 4, true, 6},
-                     {{0, 8, 16, 10, 64}},
-                     {2, 64},
-                     {},
-                     {},
-                     {true, 5, {{1, 2, 3}}},
-                     7});
+  use(Close{PublishRequest{9,
+                           12,
+                           some_counters(),
+                           {{1, 2}, 3, 4, true, 6},
+                           {{0, 8, 16, 10, 64}},
+                           {2, 64},
+                           {},
+                           {},
+                           {true, 5, {{1, 2, 3}}},
+                           7}});
   use(SyncRequest{9, {}});
   use(PutNotice{9});
   use(LogNotice{"/logs/a.meta", true});
-  use(Discard{9});
   use(Note{CopyNotice{3, 9, true, false}});
   use(Note{Complaint{2, "a.nc was written as a file of another format"}});
-  use(CloseRequest{9, some_counters(), {{1, 2, 3}, {4, 5, 6}}});
+  use(Close{ReadEnd{9, some_counters(), {{1, 2, 3}, {4, 5, 6}}}});
   use(some_get());
   use(Plans{{{0, 8, 16, 10, 64}, {1, 0, 1, 2, 3}}, bytes_of({4}), 5, {{1, {{2, -3}}}, {0, {}}}});
   use(OpenFile{key, "/a b", true, 0x241, 0644, 3, true});
@@ -278,13 +277,11 @@ void for_every_message(Use use) {
   use(AwaitFile{{2, 1ULL << 40}, true});
   use(FileOpened{true, 2});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
-  use(ImageRequest{9});
   use(ImageMade{4096, "/data/a.nc"});
   use(ListRequest{"/out", true, key, 3, "model", true});
   use(some_listing());
   use(WatchRequest{true, 7, true});
   use(some_run_view());
-  use(ChangeFile{key, "/d/f", true});
   use(ErrorReply{-68, "what, where, what to do"});
   use(DropSegments{{1, 2, 3}});
   use(some_coordinator_hello());
@@ -327,9 +324,9 @@ TEST_CASE("the bytes of a message are as the protocol says") {
   open.is_on_disk = true;
   open.continues = 9;
   open.wants = Open::Form::bytes;
-  CHECK(encode(open) ==
-        bytes_of({1, 0, 0, 0, 1, 0,   0,   0, 'f', 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0,
-                  1, 2, 0, 0, 0, '/', 'f', 1, 3,   5, 1, 1, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  CHECK(encode(open) == bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2,   0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4,
+                                  0, 0, 0, 1, 2, 0, 0, 0, '/', 'f', 1, 3, 5, 1, 1, 0, 0, 1, 9, 0, 0, 0,
+                                  0, 0, 0, 0, 1, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,
                   2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0}));

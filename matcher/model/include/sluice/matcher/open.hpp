@@ -16,6 +16,9 @@ struct Open {
     read,      ///< a published step
     describe,  ///< opens nothing: describes the dataset that a read would get; in a group of one process
     remove,    ///< deletes the dataset; `member` is not used
+    // By the C library, of a component that only reads the file. NC_ENOENT: the run has no such file.
+    change,  ///< asks whether the file may be changed: no, by NC_EPERM
+    hide,    ///< the component no longer finds the file; NC_EPERM where it is to stay
   };
   /// The step that a read gets.
   enum class Which : std::uint8_t {
@@ -29,6 +32,12 @@ struct Open {
   enum class Form : std::uint8_t {
     logs,   ///< of puts
     bytes,  ///< of the file that the step stands for, as the C library has it
+  };
+  /// What the group was offered. Of a read of bytes by a matcher: the step that its process has open.
+  struct Taken {
+    StepId step = 0;         ///< 0: it asks for a step
+    std::uint64_t page = 0;  ///< of a read: the segment of the page
+    bool operator==(const Taken&) const = default;
   };
   DatasetKey key = {};
   Member member = {};
@@ -53,10 +62,14 @@ struct Open {
   /// what is being written at the matcher.
   Form wants = Form::logs;
   bool is_kept = false;  ///< a read of bytes: the step is open until the process closes it
+  Taken taken = {};
   bool operator==(const Open&) const = default;
 
   [[nodiscard]] bool writes() const noexcept {
     return purpose == Purpose::create || purpose == Purpose::write;
+  }
+  [[nodiscard]] bool is_by_mere_reader() const noexcept {
+    return purpose == Purpose::change || purpose == Purpose::hide;
   }
   /// A read that does not count as one.
   [[nodiscard]] bool is_look() const noexcept { return which != Which::next; }

@@ -45,7 +45,7 @@ class OfferBoard {
   /// The same for the read of a step, in a readers' page. `data`: the segments that they will read.
   [[nodiscard]] virtual bool offer_read(SegmentId page, std::uint32_t slot, StepId step,
                                         const std::vector<SegmentId>& data) = 0;
-  /// Returns false when the group has taken the offer: Registry::open_offered() follows.
+  /// Returns false when the group has taken the offer: Registry::open() follows.
   [[nodiscard]] virtual bool withdraw(SegmentId page, std::uint32_t slot, StepId step) noexcept = 0;
   /// The step of the slot was taken, and all processes have finished with it.
   virtual void clear(SegmentId page, std::uint32_t slot) noexcept = 0;

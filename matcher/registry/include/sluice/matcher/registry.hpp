@@ -98,6 +98,10 @@ class Registry {
   ///   refused with NC_EFILE while that step has no header.
   /// - remove waits until the other processes have closed a step that this process has closed, and until a
   ///   drain that has begun ends.
+  /// - change and hide throw Error: NC_ENOENT, NC_EPERM; answered when the file counts as removed.
+  /// - With Open::taken, rank 0 of a group takes the step, or the read, that the group was offered, for all
+  /// its
+  ///   processes; or it is image(). Throws Error(NC_EINVAL) when it was not offered.
   void open(const Ticket& ticket, ProcessId process, Open request, const WrittenFile& follows = {});
   using Caller = matcher::Caller;
   /// The same of each of them. `request.member.rank` is not used. Who may not make the call is refused.
@@ -108,9 +112,6 @@ class Registry {
   void expect(ProcessId process) const noexcept;
   /// The same for what is known of its log, after expect().
   void expect_close(ProcessId process, StepId step) const noexcept;
-  /// Rank 0 of a group creates the step that the group was offered, or reads a step whose read it was offered
-  /// through the page, for all its processes. Throws Error(NC_EINVAL) when it was not.
-  void open_offered(ProcessId process, SegmentId page, StepId step, const Open& open);
   void need_segment(const Ticket& ticket, ProcessId process, const SegmentRequest& request);
   /// The same of each of them. Who may not have the segment is refused. Caller::rank is not used.
   void need_segments(std::span<const Caller> callers, const SegmentRequest& request);
@@ -118,23 +119,12 @@ class Registry {
   /// NC_ENO_SPACE when no process can free any.
   void await_disk(const Ticket& ticket, ProcessId process, DiskRequest request);
   void set_header(const Ticket& ticket, ProcessId process, HeaderRequest request);
-  /// By the C library, the process is about to change the file at a path that its component only reads, or to
-  /// remove it (`removes`). Throws Error: NC_ENOENT when the run has no such file, which is an ordinary one;
-  /// NC_EPERM when the file is to stay as it is. Answered when it counts as removed.
-  void change_file(const Ticket& ticket, ProcessId process, const DatasetKey& key, const std::string& path,
-                   bool removes);
-
   /// Earlier puts are visible to readers when the last process of the group has its answer. Throws
   /// Error(NC_EINVAL) when the rule does not publish at ncmpi_sync.
   void sync(const Ticket& ticket, ProcessId process, const SyncRequest& request);
-  void publish(ProcessId process, PublishRequest&& request);
-  /// `reason`: for events; empty: the program has aborted the step.
-  void discard(ProcessId process, StepId step, StepEnd end = StepEnd::aborted,
-               const std::string& reason = {});
-  /// A file was changed by the C library, and the changes are lost before there was a step. What was there
-  /// before is still there. Throws Error(NC_EPERM) when the process may not write the dataset.
-  void lose_changes(ProcessId process, const DatasetKey& key);
-  void close_read(ProcessId process, const CloseRequest& request);
+  /// Throws Error(NC_EPERM) when changes are lost of a dataset that the process may not write. What was there
+  /// before them is still there.
+  void close(ProcessId process, Close&& close);
 
   /// A get waits for data that the step's writers have not put yet. The registry itself only refuses the get,
   /// when the data cannot come. A caller that answers the get otherwise calls end_get_wait(). `what`:
@@ -209,8 +199,13 @@ class Registry {
   void end_if_gone(ProcessId process);
   void end_processes(Component& component, const std::string& reason);
   void end_process(ProcessId id, const std::string& reason);
-  void create_offered(ProcessId process, StepId step, const Open& open);
-  void read_offered(ProcessId process, SegmentId page, StepId step, const Open& open);
+  void create_offered(ProcessId process, const Open& open);
+  void read_offered(ProcessId process, const Open& open);
+  void change_file(const Ticket& ticket, Process& caller, const Open& request);
+  void end(Process& caller, PublishRequest& request);
+  void end(Process& caller, const ReadEnd& request);
+  void end(Process& caller, const Discard& request);
+  void lose_changes(Component& component, const DatasetKey& key);
   void finish_ended(Group& group, const std::vector<std::uint32_t>& ended);
   static void unpack_if_open(Step* step);
   void go_on(Group& group, std::uint32_t rank);

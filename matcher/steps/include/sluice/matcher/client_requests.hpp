@@ -47,7 +47,7 @@ struct SegmentRequest {
 struct DiskRequest {
   StepId step = 0;
   std::uint64_t bytes = 0;
-  /// DiskFreed::given_back of the last answer before the process tried; 0: there was no answer.
+  /// Done::given_back of the last answer before the process tried; 0: there was no answer.
   std::uint64_t seen = 0;
   std::string trouble = {};  ///< the system's error text
 };
@@ -89,11 +89,28 @@ struct PublishRequest {
 };
 
 /// The process has finished reading (close).
-struct CloseRequest {
+struct ReadEnd {
   StepId step = 0;
   AccessCounters counters;
   AccessTimes times = {};
   std::uint64_t group = 0;  ///< of a read that was offered: Member::group; 0: of another one
+};
+
+/// Nothing is published: after ncmpi_abort, an open or close that has failed, and where nothing was written
+/// after all. A matcher sends it for a file that was written by the C library and cannot be published.
+struct Discard {
+  StepId step = 0;  ///< 0: changes of a file are lost of which the registry has not heard
+  StepEnd end = StepEnd::aborted;
+  std::string reason = {};  ///< for whoever runs the workflow; empty: the program has aborted it
+  DatasetKey key = {};      ///< where `step` is 0
+};
+
+/// The process uses a step no longer, that it has created or opened.
+struct Close {
+  std::variant<PublishRequest, ReadEnd, Discard> how;
+  [[nodiscard]] StepId step() const noexcept {
+    return std::visit([](const auto& end) { return end.step; }, how);
+  }
 };
 
 /// A process cannot use a file of the rule, for a reason that whoever runs the workflow has to know. The

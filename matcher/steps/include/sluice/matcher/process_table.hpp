@@ -19,7 +19,7 @@
 
 namespace sluice::matcher {
 
-struct CloseRequest;
+struct ReadEnd;
 struct Group;
 
 /// A step that was not published when a process of its writer died.
@@ -111,7 +111,7 @@ struct Process {
   /// The membership through which the process has the step open for reading; no group when it has not.
   [[nodiscard]] GroupMembership reads(const Step& step) const noexcept;
   /// The same for the membership that the request ends: the process may have the step open several times.
-  [[nodiscard]] GroupMembership closes(const Step& step, const CloseRequest& close) const noexcept;
+  [[nodiscard]] GroupMembership closes(const Step& step, const ReadEnd& close) const noexcept;
   /// The same, for writing.
   [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
   /// It has ended, and files of it are not published yet.

@@ -153,13 +153,14 @@ struct InboundReader {
   std::uint64_t connection = 0;  ///< the process's connection: a get waits once, for any number of segments
 };
 
-/// A get that waits for puts of a step in progress (publish: write).
+/// A get that waits for puts of a step in progress (publish: write), or who waits until all of it is there.
 struct GetWait {
   Ticket ticket;
   ProcessId process{};
   StepId step = 0;
   std::string text;  ///< what it waits for: "'wave.nc' (variable h)"
   std::uint64_t since_ms = 0;
+  bool is_for_image = false;  ///< to read it as a file
 };
 
 /// The progress of a drain.

@@ -3,17 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/protocol.hpp"
 
 namespace sluice::runtime {
-
-/// The bytes of a published file.
-struct NewestImage {
-  FileDescriptor image;     ///< of a memory file, which cannot be changed; not valid: see `path`
-  std::uint64_t bytes = 0;  ///< of the image
-  std::string path = {};    ///< the file on disk that has the bytes
-};
 
 /// Looks at a run without being a part of it: nobody waits for an observer, and it waits for nobody. One call
 /// at a time.
@@ -32,13 +26,11 @@ class Observer {
   [[nodiscard]] Listing list_written(const std::string& directory);
   /// What the run does now. Throws Error.
   [[nodiscard]] RunView watch(const WatchRequest& request);
-  /// The newest published step as a file. Throws Error: NC_ENOENT when there is none now.
-  [[nodiscard]] NewestImage newest_image(const DatasetKey& key, const std::string& path);
-  /// The same, for a reader of its rule: the step counts as read. Waits for a step if none was published.
-  [[nodiscard]] NewestImage read_image(const DatasetKey& key, const std::string& path);
-  /// The observer is about to change or remove the file. Throws Error: NC_EPERM where the run has it,
-  /// NC_ENOENT where the disk has it.
-  void change_file(const ChangeFile& request);
+  /// The newest published step as a file; for a reader of its rule, it counts as read. Throws Error:
+  /// NC_ENOENT when there is none now; a reader waits for it.
+  [[nodiscard]] FileImage image(const DatasetKey& key, const std::string& path);
+  /// An open that opens nothing (Purpose::change, hide). Throws Error with the answer.
+  void ask(const Open& open);
   /// Of the connection.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] bool is_alive() const noexcept { return socket_.is_alive(); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sluice/runtime/fork_guard.hpp"
+#include "sluice/runtime/handshake.hpp"
 #include "sluice/runtime/log_range_map.hpp"
 #include "sluice/runtime/offer_page.hpp"
 #include "sluice/runtime/packet_socket.hpp"
@@ -46,17 +47,11 @@ class Session : public SegmentSource {
   /// The node of this process's matcher; known after connect().
   [[nodiscard]] std::uint32_t node() const noexcept { return node_; }
 
-  /// Sends a request and sleeps until its answer comes, however long that takes.
-  [[nodiscard]] Created create(const Open& request);
-  /// To read, to write or to describe.
+  /// To create, read, write or describe. Sleeps until the answer comes, however long that takes.
   [[nodiscard]] Opened open(const Open& request);
   [[nodiscard]] Plans get(const Get& request);
-  /// The file that the step stands for; this process has the step open for reading. `bytes`: its size.
-  struct Image {
-    FileDescriptor file;
-    std::uint64_t bytes = 0;
-  };
-  [[nodiscard]] Image image(const ImageRequest& request);
+  /// To read bytes: the step is open until the answer.
+  [[nodiscard]] FileImage image(Open request);
   /// As get(), but the matcher may hold the answer back until other processes have put the requested data.
   [[nodiscard]] Plans get_when_put(const Get& request);
   /// Sends the header, if there is one, and requests segments before the first put, all in one message. An
@@ -69,17 +64,19 @@ class Session : public SegmentSource {
 
   /// Returns when disk space has been returned, or may have been. Throws Error(NC_ENO_SPACE) when no process
   /// can free any.
-  [[nodiscard]] DiskFreed await_disk(const DiskRequest& request);
+  /// Returns Done::given_back.
+  [[nodiscard]] std::uint64_t await_disk(const DiskRequest& request);
 
   /// An exchange of libsluice_files about a file that this process writes or changes by the C library:
-  /// open_file, a removal, change_file, file_holders. The last has no answer.
+  /// open_file, an open that opens nothing, file_holders. The last has no answer.
   [[nodiscard]] ReceivedMessage ask_about_file(MessageType type, std::vector<std::byte> fields);
 
   /// Has no answer.
   void announce_put(const PutNotice& notice);
   /// Has no answer.
   void tell_of_log(const LogNotice& notice);
-  void publish(const PublishRequest& request);
+  /// Has no answer.
+  void close(const Close& close);
   // Steps that the registry offers ahead: session_offers.cpp, docs/design/offers.md.
 
   /// An offered step. Its segments are mapped.
@@ -99,9 +96,9 @@ class Session : public SegmentSource {
   [[nodiscard]] bool take_offer(const Offer& offer, const Open& request) noexcept;
   /// Rank 0, of a step that was taken: the header, in the same way. Returns false when it has to be sent.
   [[nodiscard]] bool post_header(Offer& offer, const HeaderRequest& request) const;
-  /// As publish(), of a step that was taken. Only the last process of the group sends a message, if somebody
+  /// As close(), of a step that was taken. Only the last process of the group sends a message, if somebody
   /// waits or few offers are left.
-  void publish(const Offer& offer, const PublishRequest& request);
+  void close(const Offer& offer, const PublishRequest& request);
 
   // Reads that the registry offers ahead: session_reads.cpp, docs/design/offers.md.
 
@@ -122,14 +119,12 @@ class Session : public SegmentSource {
   /// Rank 0: opens the step for the group, if its read is still offered. Before, what was found means
   /// nothing. Returns false when the group has to send open.
   [[nodiscard]] bool take_read(const Read& read, const Open& request) noexcept;
-  /// As close_read(), of a read that was taken. Only the last process of the group sends a message, if
+  /// The same of a read that was taken. Only the last process of the group sends a message, if
   /// somebody waits.
-  void close_read(const Read& read, const CloseRequest& request);
+  void close(const Read& read, const ReadEnd& request);
 
   /// Waits until the registry has taken the messages that this thread has sent.
   void await_taken();
-  void discard(const Discard& request);
-  void close_read(const CloseRequest& request);
   /// Reports an ordinary file: once for each rule, and only some files that no rule covers.
   void tell_of(const OrdinaryFile& file);
   /// Processes usually make a collective call within this time of each other.
@@ -210,7 +205,6 @@ class Session : public SegmentSource {
     std::vector<ExpectedAnswer> answers;
   };
   class Lease;
-  class ReportedGathering;
 
   [[nodiscard]] std::unique_ptr<Connection> take_connection();
   [[nodiscard]] std::unique_ptr<Connection> make_connection();
@@ -236,6 +230,7 @@ class Session : public SegmentSource {
   void note_opened(const Opened& opened);
   void forget_opened(std::uint64_t step);
   void post(MessageType type, std::vector<std::byte> fields);
+  void tell_of_mail() { post(MessageType::batch, encode(Batch{})); }
   [[nodiscard]] bool take_notice(ReceivedMessage& message);
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
   [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
@@ -312,7 +307,17 @@ void ring(OfferPage::Bell& bell) noexcept;
 /// that the process may act, whatever its other threads wait for.
 class Session::GatheringNotice {
  public:
-  virtual ~GatheringNotice() = default;
+  GatheringNotice(Session& session, Gathering gathering);
+  ~GatheringNotice();
+  GatheringNotice(const GatheringNotice&) = delete;
+  GatheringNotice& operator=(const GatheringNotice&) = delete;
+
+ private:
+  void send();
+
+  Session& session_;
+  Gathering gathering_;
+  const std::unique_ptr<Lease> connection_;
 };
 
 /// A large copy that goes on. What cannot be sent is not told, and the copy goes on.

@@ -20,7 +20,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 43;
+inline constexpr std::uint32_t protocol_version = 44;
 
 /// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
 /// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
@@ -35,12 +35,13 @@ enum class MessageType : std::uint16_t {
 /// Messages and parts of messages that the registry itself takes or makes.
 using matcher::AccessCounters;
 using matcher::Activity;
-using matcher::CloseRequest;
+using matcher::Close;
 using matcher::Complaint;
 using matcher::ComponentSize;
 using matcher::CopyNotice;
 using matcher::DatasetKey;
 using matcher::DatasetStatus;
+using matcher::Discard;
 using matcher::DiskRequest;
 using matcher::DrainStatus;
 using matcher::FileRule;
@@ -66,6 +67,7 @@ using matcher::PublishAt;
 using matcher::PublishedFile;
 using matcher::PublishRequest;
 using matcher::Purpose;
+using matcher::ReadEnd;
 using matcher::ReaderMode;
 using matcher::ReaderStatus;
 using matcher::RuleStatus;
@@ -101,22 +103,6 @@ struct Welcome {
   std::uint32_t node = 0;
 };
 
-/// `control` is the segment of the group's control block (control_block.hpp). If this process does not have
-/// the segment yet, a `segment` message with tag 0 and the descriptor comes before.
-struct Created {
-  std::uint64_t step = 0;
-  std::uint64_t control = 0;
-  PublishAt publish_at = PublishAt::close;
-};
-
-/// Rank 0 creates the step that its group was offered, or reads the one whose read it was offered through the
-/// page, for all processes of the group.
-struct OpenOffered {
-  std::uint64_t page = 0;  ///< of a read
-  std::uint64_t step = 0;
-  Open open;
-};
-
 /// Steps of the rule are offered to this process as a rank of a group of that size. `page`: the segment of
 /// the page of offers. `written`: 0, or the page of the writers whose steps are offered for reading. These
 /// segments come before as `segment` messages with tag 0.
@@ -128,17 +114,19 @@ struct OffersNotice {
   std::uint64_t written = 0;
 };
 
-/// The answer to an open but a create. To describe, only `version` is set: 0: see the file on disk;
-/// matcher::no_cdf_version: a file of another format. For writing `control` is set, `step` is the new step,
-/// and `pattern` has only base_record and last_put. For reading, `ranges` locates log data that this process
-/// needed in the last step of the same pattern (segments as in Plans). When `step` is 0, there is only the
-/// file at `path`, which no matcher manages.
+/// The answer to an open. `control` is the segment of the group's control block (control_block.hpp). If this
+/// process does not have the segment yet, a `segment` message with tag 0 and the descriptor comes before. Of
+/// a create, only `step`, `control` and `publish_at` are set. To describe, only `version` is set: 0: see the
+/// file on disk; matcher::no_cdf_version: a file of another format. For writing `control` is set, `step` is
+/// the new step, and `pattern` has only base_record and last_put. For reading, `ranges` locates log data that
+/// this process needed in the last step of the same pattern (segments as in Plans). When `step` is 0, there
+/// is only the file at `path`, which no matcher manages.
 struct Opened {
   std::uint64_t step = 0;
   std::uint64_t control = 0;
   std::uint8_t version = 1;  ///< CDF version of the file that it stands for; 0: a file of another format
   std::int64_t record_count = 0;
-  std::vector<std::byte> header;  ///< CDF-5 encoding
+  std::vector<std::byte> header = {};  ///< CDF-5 encoding
   StepPattern pattern = {};
   std::vector<LogRange> ranges = {};
   PublishAt publish_at = PublishAt::close;
@@ -150,11 +138,6 @@ struct Opened {
   bool is_in_files = false;         ///< the data is in the file at `path`, whatever the rule says
   std::uint64_t base = 0;           ///< for a writer: the step that the new one contains
   std::uint64_t stream_number = 0;  ///< for a reader of a stream: the step's number in it, from 1
-};
-
-/// Disk space may have been returned. Holds the number of times so far.
-struct DiskFreed {
-  std::uint64_t given_back = 0;
 };
 
 /// A segment: a range of bytes in a file. The file's descriptor is attached when this connection has not had
@@ -192,15 +175,6 @@ struct LogNotice {
   bool is_removed = false;
 };
 
-/// Sent by ncmpi_abort, by an open or close that has failed, and where nothing was written after all. A
-/// matcher sends it for a file that was written by the C library and cannot be published.
-struct Discard {
-  std::uint64_t step = 0;  ///< 0: changes of a file are lost of which the registry has not heard
-  StepEnd end = StepEnd::aborted;
-  std::string reason = {};  ///< for whoever runs the workflow; empty: the program has aborted it
-  DatasetKey key = {};      ///< where `step` is 0
-};
-
 /// Hyperslabs with the same number of dimensions (0 dimensions: at most one hyperslab). For each hyperslab:
 /// its starts, its counts and, if present, its strides.
 struct ReadList {
@@ -232,7 +206,7 @@ struct PlanUse {
 /// The answer to get: encoded plans (replay::Plan), and the plan of each access. `ranges` locates all log
 /// data that the plans use and that this process does not know for this step. Segments whose descriptors the
 /// process lacks are sent before, as `segment` messages with tag 0. A process forgets the ranges of a step
-/// when it has closed the step (publish, discard, close_read) as often as it has created or opened it. The
+/// when it has closed the step (`close`) as often as it has created or opened it. The
 /// matcher then sends them again.
 struct Plans {
   std::vector<LogRange> ranges;
@@ -241,11 +215,6 @@ struct Plans {
   std::vector<PlanUse> uses = {};
 };
 
-/// For a program that reads files by the C library: a memory file with the bytes of the file that the step
-/// stands for. The process has the step open for reading.
-struct ImageRequest {
-  std::uint64_t step = 0;
-};
 /// The descriptor of the file is attached. Nobody changes it any more; a memory file is sealed.
 /// Without a descriptor when only a file has the data.
 struct ImageMade {
@@ -316,12 +285,9 @@ struct AwaitFile {
   bool is_synced = false;  ///< the second of the two
 };
 
-/// By the C library, a process that only reads a coupled path is about to change what is there: to open it
-/// for writing, to cut it, or to put another file in its place; or to remove it.
-struct ChangeFile {
-  DatasetKey key;
-  std::string path;  ///< as in Open
-  bool removes = false;
+/// The answer to a request that asks for nothing else.
+struct Done {
+  std::uint64_t given_back = 0;  ///< to await_disk: how often disk space may have been returned so far
 };
 
 /// Can answer any request. `text` says what failed, where, and what to do.
