@@ -15,11 +15,6 @@
 namespace sluice::api {
 
 namespace {
-struct Holder {
-  std::mutex mutex;
-  std::shared_ptr<runtime::Session> session;
-};
-
 /// Without MPI, the library for files has a session of its own in this process; both are one process of the
 /// run.
 std::uint64_t token_of_process() {
@@ -35,12 +30,12 @@ std::uint64_t token_of_process() {
 std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironment& environment) {
   // One session for each process, like the table of ids. Never destroyed: the library does nothing at a
   // program's exit.
-  static Holder& holder = *new Holder;
-  const std::lock_guard lock(holder.mutex);
-  if (holder.session == nullptr || holder.session->is_forked_child()) {
-    holder.session = std::make_shared<runtime::Session>(environment, token_of_process());
-  }
-  return holder.session;
+  static auto& mutex = *new std::mutex;
+  static auto& session = *new std::shared_ptr<runtime::Session>;
+  const std::lock_guard lock(mutex);
+  if (session == nullptr || session->is_forked_child())
+    session = std::make_shared<runtime::Session>(environment, token_of_process());
+  return session;
 }
 
 void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,

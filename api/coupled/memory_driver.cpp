@@ -94,6 +94,9 @@ void MemoryDriver::start_writing(Parts& parts) {
     const std::uint64_t first_offset = log->first_offset();
     writing_.emplace(Writing{agreement_of(parts), std::move(parts.disk), std::move(log),
                              matcher::LogPatternBuilder(parts.pattern.base_record, first_offset)});
+    // Readers, logs on a disk and copies on other nodes need each put as it was.
+    writing_->may_reuse = !writing_->disk && publish_at_ != runtime::PublishAt::write &&
+                          (parts.control != 0 || comm_.size() == 1);
     writing_->log->raise_sequence(parts.pattern.last_put);
     if (parts.offer) use_offer(std::move(*parts.offer));
   } catch (...) {
@@ -174,6 +177,7 @@ void MemoryDriver::fill(const formats::Header& header, const formats::Layout& /*
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sequence, 1, MPI_UINT64_T, MPI_MAX, comm_.get()),
             "agree on the time of a fill");
   writing_->log->raise_sequence(sequence);
+  writing_->may_reuse = false;  // the fill is not noted
   if (!comm_.is_root()) return;
   std::vector<std::int64_t> count = header.shape(varid);
   std::vector<std::int64_t> start(count.size(), 0);
@@ -222,35 +226,64 @@ void MemoryDriver::append_requests(const formats::Header& header, const Access& 
       {access.varid, has_records, false, first_offset, header.variable(access.varid).dimids}, summary);
 }
 
-int MemoryDriver::put_one(const formats::Header& header, const Access& access, std::uint64_t sequence) {
-  const formats::Type type = header.variable(access.varid).type;
-  const std::size_t element_bytes = formats::size_of(type);
-  const bool is_unsigned = byte_is_unsigned(header);
-  const bool is_plain = formats::is_plain_copy(type, access.memory, is_unsigned);
-  FillValue fill{};
-  if (!is_plain) header.fill_value(access.varid, fill.data());
+/// Null: the put takes a new place in the log, and nothing is noted of it.
+VariablePuts* MemoryDriver::puts_of(const formats::Header& header, const Access& access) {
+  if (!writing_->may_reuse) return nullptr;
+  const auto varid = static_cast<std::size_t>(access.varid);
+  if (varid >= writing_->puts.size()) writing_->puts.resize(varid + 1);
+  VariablePuts& puts = writing_->puts[varid];
+  return puts.count(header, access, comm_.size()) ? &puts : nullptr;
+}
 
-  runtime::WriteLog& log = *writing_->log;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * element_bytes;
-  const auto place = log.reserve(bytes);
-  int status = NC_NOERR;
-  if (is_plain) {
-    log.store(place, access.buffer, bytes);
-  } else {
-    log.prepare(place, bytes);
-    status = formats::convert_put(type, place.data, access.memory, access.buffer, access.elements,
-                                  fill.data(), is_unsigned);
+void MemoryDriver::note_put(VariablePuts& puts, const Access& access, const VariablePuts::Place& place) {
+  const auto& mapping = writing_->log->mapping();
+  if (mapping && (writing_->kept.empty() || writing_->kept.back() != mapping))
+    writing_->kept.push_back(mapping);
+  for (const formats::HyperslabView& slab : access.slabs)
+    if (slab.elements() > 0) puts.add(slab, access.slabs.size() == 1 ? &place : nullptr);
+}
+
+/// `is_new`: the place was reserved for this put. Returns a status.
+int MemoryDriver::store(const formats::Header& header, const Access& access,
+                        const runtime::WriteLog::Reservation& place, bool is_new) {
+  const formats::Type type = header.variable(access.varid).type;
+  const bool is_unsigned = byte_is_unsigned(header);
+  if (!formats::is_plain_copy(type, access.memory, is_unsigned)) {
+    FillValue fill{};
+    header.fill_value(access.varid, fill.data());
+    if (is_new) writing_->log->prepare(place, place.bytes);
+    return formats::convert_put(type, place.data, access.memory, access.buffer, access.elements, fill.data(),
+                                is_unsigned);
   }
+  const std::uint64_t bytes = static_cast<std::uint64_t>(access.elements) * formats::size_of(type);
+  if (is_new)
+    writing_->log->store(place, access.buffer, bytes);
+  else
+    formats::copy_bytes(place.data, access.buffer, bytes);
+  return NC_NOERR;
+}
+
+int MemoryDriver::put_one(const formats::Header& header, const Access& access, std::uint64_t sequence) {
+  runtime::WriteLog& log = *writing_->log;
+  const std::uint64_t bytes = bytes_of(header, std::span(&access, 1));
+  VariablePuts* const puts = puts_of(header, access);
+  const bool is_one = puts != nullptr && access.slabs.size() == 1;
+  const auto same = is_one ? puts->find(access.slabs[0]) : std::nullopt;
+  const auto again = is_one && !same ? puts->take_free(bytes) : same;
+  const auto place = again ? *again : log.reserve(bytes);
+  const int status = store(header, access, place, !again);
   storage::expect_no_cut(0);
   StepBurstLog* const disk = writing_->disk.get();
   const std::int64_t entry =
       disk != nullptr ? disk->commit(header, access, {sequence, log.offset_in_segment(place)}) : 0;
   try {
-    append_requests(header, access, sequence, place.log_offset);
+    // Where nobody else puts, the entry of the put before says the same.
+    if (!same || comm_.size() > 1) append_requests(header, access, sequence, place.log_offset);
   } catch (...) {
     if (disk != nullptr) disk->withdraw(entry);
     throw;
   }
+  if (puts != nullptr && !same) note_put(*puts, access, place);
   log.commit();
   ++counters_.puts;
   counters_.put_bytes += bytes;
@@ -350,6 +383,8 @@ void MemoryDriver::end_independent() {
 /// When this function returns, all processes of the group have reported to the matcher, and readers see all
 /// earlier puts.
 void MemoryDriver::publish_synced() {
+  for (VariablePuts& puts : writing_->puts) puts.forget();
+  writing_->kept.clear();
   std::exception_ptr failure;
   try {
     session_->sync({step_,

@@ -12,6 +12,7 @@
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/write_log.hpp"
 #include "step_burst_log.hpp"
+#include "variable_puts.hpp"
 
 namespace sluice::api {
 
@@ -87,6 +88,10 @@ class MemoryDriver final : public Driver {
     matcher::Fingerprint structure = {};     ///< of the header, after it was written
     /// of a step that was offered: what follows needs no answer
     std::optional<runtime::Session::Offer> offer = {};
+    bool may_reuse = false;               ///< no reader, and no other node, has seen the puts
+    std::vector<VariablePuts> puts = {};  ///< by variable
+    /// Memory that puts may use again; shared with the cache of segments.
+    std::vector<std::shared_ptr<const runtime::Mapping>> kept = {};
   };
 
   void start_writing(Parts& parts);
@@ -94,6 +99,10 @@ class MemoryDriver final : public Driver {
   void start_reading(const Parts& parts);
   void append_requests(const formats::Header& header, const Access& access, std::uint64_t sequence,
                        std::uint64_t first_offset);
+  [[nodiscard]] VariablePuts* puts_of(const formats::Header& header, const Access& access);
+  void note_put(VariablePuts& puts, const Access& access, const VariablePuts::Place& place);
+  int store(const formats::Header& header, const Access& access, const runtime::WriteLog::Reservation& place,
+            bool is_new);
   int put_one(const formats::Header& header, const Access& access, std::uint64_t sequence);
   void announce_puts();
   void sync_group();

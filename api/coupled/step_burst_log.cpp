@@ -120,7 +120,8 @@ void StepBurstLog::create() {
     remove();
     throw;
   }
-  former_ = {entries_->extent(), used_end_};
+  former_entries_ = entries_->extent();
+  former_used_end_ = used_end_;
   is_closed_ = false;
 }
 
@@ -143,7 +144,7 @@ void StepBurstLog::open_again() {
   for (const std::string& path : {paths_.metadata, paths_.data})
     if (files_.owner_of(path) != files_.user()) throw Error(NC_ENOENT, path + " is gone");
   auto metadata = files_.open(paths_.metadata, storage::OpenMode::update);
-  if (metadata->size_bytes() != former_.entries.end_bytes) throw Error(NC_EFILE, paths_.metadata);
+  if (metadata->size_bytes() != former_entries_.end_bytes) throw Error(NC_EFILE, paths_.metadata);
   lock_ = files_.open(paths_.metadata, storage::OpenMode::read);
   (void)lock_->try_lock();
   data_ = files_.open(paths_.data, storage::OpenMode::update);
@@ -256,7 +257,7 @@ std::uint64_t StepBurstLog::need_room(const Room& room) {
 
 void StepBurstLog::write_header(const formats::Header& header) {
   with_space(static_cast<std::uint64_t>(formats::encoded_size(header)),
-             [&] { former_.entries.entries == 0 ? header_file_->write(header) : append_header(header); });
+             [&] { former_entries_.entries == 0 ? header_file_->write(header) : append_header(header); });
   entries_->describe(header);
 }
 
@@ -308,17 +309,18 @@ void StepBurstLog::close() {
   (void)data_->set_mark(storage::closed_log_mark(static_cast<std::int64_t>(step_)));
   data_->close();
   entries_->close();
-  former_ = {entries_->extent(), used_end_};
+  former_entries_ = entries_->extent();
+  former_used_end_ = used_end_;
   lock_.reset();
 }
 
 void StepBurstLog::remove() noexcept {
   is_closed_ = true;
   try {
-    if (former_.entries.entries > 0) {
-      entries_->cut(former_.entries);
+    if (former_entries_.entries > 0) {
+      entries_->cut(former_entries_);
       entries_->close();
-      data_->give_back({static_cast<std::int64_t>(whole(former_.used_end, page_bytes)),
+      data_->give_back({static_cast<std::int64_t>(whole(former_used_end_, page_bytes)),
                         static_cast<std::int64_t>(data_end_)});
       data_->close();
       lock_.reset();

@@ -104,11 +104,8 @@ class StepBurstLog final : public runtime::SegmentSource {
   std::uint64_t used_end_;           ///< end of the put data
   std::uint64_t step_;
   /// The log before the step that continues it.
-  struct Former {
-    storage::BurstLogEntries::Extent entries;
-    std::uint64_t used_end = 0;
-  };
-  Former former_;
+  storage::BurstLogEntries::Extent former_entries_;
+  std::uint64_t former_used_end_ = 0;
   bool is_step_marked_ = true;     ///< the entries say that they are of this step
   std::int64_t header_begin_ = 0;  ///< offset of the newest header in the header file
   const pid_t process_;            ///< a forked child must not touch the files

@@ -25,7 +25,9 @@ int length_of(const CarriedGroup& group, int dimid, std::size_t* length);
 
 /// The group of an id that the table's functions are called with; there always is one.
 [[nodiscard]] inline CarriedGroup carried(int ncid) noexcept {
-  return {*find_carried(ncid), ncid & group_bits};
+  CarriedDataset& dataset = *find_carried(ncid);
+  (void)dataset.follow_fork();  // where it fails, so do the calls that need the matcher
+  return {dataset, ncid & group_bits};
 }
 
 }  // namespace sluice::api::netcdf

@@ -1,5 +1,8 @@
 #include "carried_dataset.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -8,6 +11,7 @@ namespace sluice::api::netcdf {
 namespace {
 
 std::mutex table_mutex;
+std::atomic<int> forks = 0;
 
 /// By the upper half of the program's id. Like the table of ids of api/dataset: never destroyed, because
 /// programs call netCDF while they end.
@@ -22,6 +26,13 @@ int dataset_of(int ncid) noexcept {
 
 }  // namespace
 
+int forks_so_far() noexcept {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);  // without memory for it, a child's calls fail
+  return forks.load(std::memory_order_relaxed);
+}
+
 CarriedDataset* find_carried(int ncid) noexcept {
   const std::lock_guard lock(table_mutex);
   const auto found = open_datasets().find(dataset_of(ncid));
@@ -32,7 +43,9 @@ std::shared_ptr<CarriedDataset> find_written(const std::string& file) {
   const std::lock_guard lock(table_mutex);
   for (const auto& [ncid, dataset] : open_datasets()) {
     const bool is_defined = dataset->described != nullptr || !dataset->in_define_mode;
-    if (is_defined && dataset->is_writable && !dataset->is_parallel && dataset->file == file) return dataset;
+    if (is_defined && dataset->forks == forks && dataset->is_writable && !dataset->is_parallel &&
+        dataset->file == file)
+      return dataset;
   }
   return nullptr;
 }
@@ -45,6 +58,13 @@ bool has_other_ids(int ncid) noexcept {
 void add_carried(int ncid, std::shared_ptr<CarriedDataset> dataset) {
   const std::lock_guard lock(table_mutex);
   open_datasets()[dataset_of(ncid)] = std::move(dataset);
+}
+
+std::vector<int> carried_ids() {
+  const std::lock_guard lock(table_mutex);
+  std::vector<int> ids;
+  for (const auto& [ncid, dataset] : open_datasets()) ids.push_back(ncid);
+  return ids;
 }
 
 void remove_carried(int ncid) noexcept {

@@ -26,12 +26,12 @@ struct CarriedDataset {
   ProgramLibrary library;
   std::string file;  ///< what the path leads to
   int mode = 0;      ///< the program's flags, and those of the format
-  bool is_created = false;
   bool is_writable = false;
   bool is_parallel = false;  ///< it belongs to a communicator that the program has named
   int shadow = -1;           ///< id at the program's netCDF
-  int coupled = -1;          ///< id at api/dataset
+  int coupled = no_coupled;  ///< id at api/dataset
   bool in_define_mode = false;
+  int forks = 0;                                     ///< of the process before it had the dataset
   int status_of_close = 0;                           ///< a close that has failed: netCDF keeps the id
   bool has_placed_variables = false;                 ///< it has left define mode with variables
   std::vector<std::byte> header = {};                ///< a reader's shadow is opened from these bytes
@@ -41,6 +41,9 @@ struct CarriedDataset {
   /// Of a parallel one, by the shadow's group and id: whether puts are collective. Others: independent.
   std::map<std::array<int, 2>, bool> collective = {};
 
+  static constexpr int no_coupled = -1;
+  /// The shadow is the file itself: in a forked child.
+  [[nodiscard]] bool is_plain() const noexcept { return coupled == no_coupled; }
   /// Bytes that the shadow has between its header and where data would begin, so that definitions may follow.
   /// CDF-1 has little space before its variables have to begin.
   [[nodiscard]] std::size_t space_after_header() const noexcept {
@@ -52,11 +55,15 @@ struct CarriedDataset {
     return described == nullptr ? nullptr : described->replay.get();
   }
   [[nodiscard]] bool is_replaying() const noexcept { return replay() != nullptr && replay()->is_replaying(); }
+  /// A forked child has no connection to the matcher. It reads what its parent has open from an image of the
+  /// file, which is the shadow then. Returns a status.
+  int follow_fork() noexcept;
   /// There is a shadow afterwards. Returns a status.
   int make_real() noexcept;
   /// A call by which the coupled dataset learns what the shadow has, or the same as in an earlier dataset.
-  /// `repeat`: a function of netCDF that changes the shadow then; null: none. Returns a status.
-  int describe_by(const char* name, const std::function<int()>& real, const char* repeat = nullptr,
+  /// `repeat`: changes another shadow in the same way; null: it need not. Returns a status.
+  int describe_by(const char* name, const std::function<int()>& real,
+                  const std::function<int(const ProgramLibrary&, int)>& repeat = nullptr,
                   bool is_change = true);
   /// The coupled dataset gets the definitions that it does not have yet. Returns a status.
   int describe();
@@ -150,6 +157,8 @@ struct CarriedGroup {
   }
 };
 
+/// How often the process, and those that it descends from, were forked.
+[[nodiscard]] int forks_so_far() noexcept;
 /// The dataset of an id that the program's netCDF has given out, of any group; null: it is not carried.
 [[nodiscard]] CarriedDataset* find_carried(int ncid) noexcept;
 /// The dataset of that file that this process writes and has defined, and not with others; null: there is
@@ -158,6 +167,8 @@ struct CarriedGroup {
 /// Keeps the dataset for that id until remove_carried(). One dataset may have several ids.
 void add_carried(int ncid, std::shared_ptr<CarriedDataset> dataset);
 void remove_carried(int ncid) noexcept;
+/// The ids of all datasets that are open.
+[[nodiscard]] std::vector<int> carried_ids();
 /// Whether the dataset of the id has other ids, too.
 [[nodiscard]] bool has_other_ids(int ncid) noexcept;
 

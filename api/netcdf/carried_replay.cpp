@@ -15,7 +15,15 @@ int CarriedDataset::make_real() noexcept {
   });
 }
 
-int CarriedDataset::describe_by(const char* name, const std::function<int()>& real, const char* repeat,
+int CarriedDataset::follow_fork() noexcept {
+  if (forks == forks_so_far() || is_plain() || is_writable || is_parallel) return 0;
+  const int status = library.call("nc_open", static_cast<const char*>(file.c_str()), 0, &shadow);
+  if (status == 0) coupled = no_coupled;
+  return status;
+}
+
+int CarriedDataset::describe_by(const char* name, const std::function<int()>& real,
+                                const std::function<int(const ProgramLibrary&, int)>& repeat,
                                 bool is_change) {
   if (replay() == nullptr) return real();
   RecordedCall call{replay()->question(0, name), 0, {}, is_change};
@@ -27,8 +35,8 @@ int CarriedDataset::describe_by(const char* name, const std::function<int()>& re
   const bool is_recorded = status == 0 && guard([&] { return described->record(call) ? 0 : NC_EINVAL; }) == 0;
   if (!is_recorded) return replay()->give_up(), status;
   if (repeat != nullptr)
-    call.repeat = [function = std::string(repeat)](const ProgramLibrary& of_repetition, int other_shadow) {
-      (void)of_repetition.call(function.c_str(), other_shadow);
+    call.repeat = [repeat](const ProgramLibrary& of_repetition, int other_shadow) {
+      (void)repeat(of_repetition, other_shadow);
       return 0;
     };
   replay()->add(std::move(call));
@@ -38,7 +46,7 @@ int CarriedDataset::describe_by(const char* name, const std::function<int()>& re
 int CarriedDataset::describe() {
   if (!described->has_changed()) return 0;
   return describe_by(
-      "describe", [&] { return described->describe(); }, "nc_enddef");
+      "describe", [&] { return described->describe(); }, DescribedDataset::end_definitions);
 }
 
 }  // namespace sluice::api::netcdf

@@ -12,6 +12,7 @@
 #include "dataset_table.hpp"
 #include "guard.hpp"
 #include "pnetcdf/entry.hpp"
+#include "sluice/formats/convert.hpp"
 #include "transfer.hpp"
 
 namespace sluice::api::netcdf {
@@ -20,7 +21,8 @@ namespace {
 
 // Statuses of netCDF.
 constexpr int read_only = -37, defining = -39, no_place = -40, bad_type = -45, no_variable = -49,
-              no_data_of_global = -50, no_conversion = -56, too_long = -57, hdf_error = -101;
+              no_data_of_global = -50, no_conversion = -56, too_long = -57, out_of_range = -60,
+              hdf_error = -101;
 
 /// Empty for types that are not numbers or text.
 std::optional<MPI_Datatype> datatype_of(nc_type memory) noexcept {
@@ -43,6 +45,7 @@ struct DataCall {
   // What netCDF says of the variable.
   int dimensions = 0;
   nc_type external = 0;
+  bool is_repeated = false;  ///< the same elements were moved before
 };
 
 /// A list of numbers as PnetCDF has them, and one more, so that the list of a scalar is no null pointer.
@@ -224,25 +227,28 @@ int refuse_put_of_group(const CarriedGroup& group) {
   return hdf_error;
 }
 
-/// A call for a variable whose values are in the shadow.
-int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
+/// netCDF's own put or get.
+int ask_for_values(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
   const bool puts = verb == Verb::put;
-  if (puts && group->is_parallel) return refuse_put_of_group(group);
   const auto ask = [&](const char* put, const char* get, auto... more) {
     const std::string function = variant_of(puts ? put : get, call.memory);
     return puts ? group.ask(function.c_str(), call.varid, call.start, call.count, more...,
                             static_cast<const void*>(values))
                 : group.ask(function.c_str(), call.varid, call.start, call.count, more..., values);
   };
+  if (call.imap != nullptr) return ask("nc_put_varm", "nc_get_varm", call.stride, call.imap);
+  if (call.stride != nullptr) return ask("nc_put_vars", "nc_get_vars", call.stride);
+  return ask("nc_put_vara", "nc_get_vara");
+}
+
+/// A call for a variable whose values are in the shadow.
+int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
+  const bool puts = verb == Verb::put;
+  if (puts && group->is_parallel) return refuse_put_of_group(group);
   if (group->replay() != nullptr) group->replay()->give_up();
   int status = puts || !group->is_writable ? group->make_real() : group->described->lengthen_shadow();
   if (status != 0) return status;
-  if (call.imap != nullptr)
-    status = ask("nc_put_varm", "nc_get_varm", call.stride, call.imap);
-  else if (call.stride != nullptr)
-    status = ask("nc_put_vars", "nc_get_vars", call.stride);
-  else
-    status = ask("nc_put_vara", "nc_get_vara");
+  status = ask_for_values(group, verb, call, values);
   const int records = group->described->record_dimension();
   if (status == 0 && puts) status = group->described->show_values();
   if (status != 0 || !puts || records < 0) return status;
@@ -279,7 +285,7 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
   AccessCall call;
   call.verb = verb;
   call.shape = shape_of(asked);
-  call.is_collective = !group->is_parallel || agrees_on_records(group, verb, asked);
+  call.is_collective = !group->is_parallel || (!asked.is_repeated && agrees_on_records(group, verb, asked));
   call.ncid = group->coupled;
   call.varid = varid;
   call.start = asked.start == nullptr ? nullptr : start.data();
@@ -295,6 +301,26 @@ int move_in_coupled(const CarriedGroup& group, Verb verb, const DataCall& asked,
     dataset->is_independent = false;
     return status;
   });
+}
+
+/// Moves the elements once more, because netCDF leaves values out of range as C casts them. Other layouts of
+/// the memory stay as they are.
+int move_casting(const CarriedGroup& group, Verb verb, DataCall call, int varid, void* values) {
+  if (call.imap != nullptr) return out_of_range;
+  const auto memory = static_cast<formats::Type>(type_in_memory(call));
+  const auto external = static_cast<formats::Type>(call.external);
+  std::int64_t elements = 1;
+  for (int i = 0; call.count != nullptr && i < call.dimensions; ++i)
+    elements *= static_cast<std::int64_t>(call.count[i]);
+  std::vector<std::byte> row(static_cast<std::size_t>(elements) * formats::size_of(external));
+  call.memory = call.external;
+  call.is_repeated = true;
+  if (verb == Verb::put) (void)formats::convert_casting(external, row.data(), memory, values, elements);
+  const int status = move_in_coupled(group, verb, call, varid, row.data());
+  if (status != 0) return status;
+  if (verb == Verb::get) (void)formats::convert_casting(memory, values, external, row.data(), elements);
+  const bool are_bytes = formats::size_of(memory) == 1 && formats::size_of(external) == 1;
+  return are_bytes && (group->mode & mode::classic_model) != 0 ? 0 : out_of_range;
 }
 
 /// A small get is made of a block that was read ahead. False: it is to be made as it is, because it is one of
@@ -333,7 +359,8 @@ bool get_of_block(const CarriedGroup& group, const DataCall& call, int varid, vo
 /// The same as move_in_coupled(), but for small gets of values that do not change any more.
 int move_or_copy(const CarriedGroup& group, Verb verb, const DataCall& call, int varid, void* values) {
   if (verb == Verb::get && group->read_blocks && get_of_block(group, call, varid, values)) return 0;
-  return move_in_coupled(group, verb, call, varid, values);
+  const int status = move_in_coupled(group, verb, call, varid, values);
+  return status == out_of_range ? move_casting(group, verb, call, varid, values) : status;
 }
 
 int move_described(const CarriedGroup& group, Verb verb, DataCall call, void* values) {
@@ -349,11 +376,15 @@ int move_described(const CarriedGroup& group, Verb verb, DataCall call, void* va
     if (agrees_on_records(group, verb, call)) (void)put_nothing(group);
     return *status;
   }
-  return move_or_copy(group, verb, call, coupled, values);
+  const int status = move_or_copy(group, verb, call, coupled, values);
+  if (verb == Verb::put && (status == 0 || status == out_of_range))
+    group->described->with_values.insert({group.group, call.varid});
+  return status;
 }
 
 int move(int ncid, Verb verb, DataCall call, void* values) {
   const CarriedGroup group = carried(ncid);
+  if (group->is_plain()) return ask_for_values(group, verb, call, values);
   if (group->described) return move_described(group, verb, call, values);
   if (const auto status = find_status(group, verb, call)) return *status;
   const int moved = move_or_copy(group, verb, call, call.varid, values);

@@ -5,17 +5,22 @@
 #include <algorithm>
 
 #include "carried_calls.hpp"
+#include "checks.hpp"
 #include "dataset_table.hpp"
 #include "functions.hpp"
 #include "guard.hpp"
 #include "kept_shadows.hpp"
+#include "sluice/formats/names.hpp"
 #include "sluice/formats/types.hpp"
+#include "transfer.hpp"
 
 namespace sluice::api::netcdf {
 
 namespace {
 
 constexpr std::size_t least_alignment = 4;
+constexpr int no_shadow = -1;
+constexpr std::string_view fill_value_name = "_FillValue";
 
 /// The first of two results that is an error.
 int worse(int first, int second) noexcept {
@@ -66,7 +71,7 @@ int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_m
                                                    aligned(v_align), static_cast<MPI_Offset>(v_minfree),
                                                    aligned(r_align));
                     });
-  if (status != 0) return status;
+  if (status != 0) return (void)group.ask("nc_redef"), status;  // define mode goes on
   group->in_define_mode = false;
   int variables = 0;
   status = group.ask("nc_inq_nvars", &variables);
@@ -80,27 +85,36 @@ int sync_described(CarriedDataset& dataset) {
     const int status = of_shadow != 0 ? of_shadow : dataset.described->describe_wholly();
     return status != 0 ? status : dataset.described->add_bytes();
   };
-  return dataset.describe_by("sync", real, "nc_sync", dataset.described->has_changed());
+  const auto repeat = [](const ProgramLibrary& library, int shadow) {
+    return library.call("nc_sync", shadow);
+  };
+  return dataset.describe_by("sync", real, repeat, dataset.described->has_changed());
 }
 
 int sync(int ncid) {
   const CarriedGroup group = carried(ncid);
   const bool is_described = group->described && group->is_writable;
   const int status = is_described ? sync_described(group.dataset) : group.ask("nc_sync");
-  return status != 0 ? status : guard([&] { return ncmpi::sync(group->coupled); });
+  if (status != 0 || group->is_plain()) return status;
+  return guard([&] { return ncmpi::sync(group->coupled); });
 }
 
 /// Nothing of a classic shadow is kept, so it needs no fill values at the end.
 int end_shadow(CarriedDataset& dataset) {
   if (dataset.is_replaying()) return 0;
-  return dataset.is_writable && !dataset.described ? dataset.ask("nc_abort") : dataset.ask("nc_close");
+  const bool has_data = !dataset.is_writable || dataset.described;
+  const int status = dataset.ask(has_data ? "nc_close" : "nc_abort");
+  if (status == 0) dataset.shadow = no_shadow;
+  return status;
 }
 
-/// The coupled dataset gets the shadow as it is when it has been closed. If that fails, there is no step.
+/// The coupled dataset gets the shadow as it is when it has been closed. Where netCDF refuses to close that,
+/// nothing is closed; after other failures there is no step.
 int close_described(CarriedDataset& dataset) {
   const int coupled = dataset.coupled;
   if (!dataset.is_writable) {
     const int of_shadow = guard([&] { return keep_shadow(dataset); });
+    dataset.shadow = no_shadow;
     return worse(of_shadow, guard([&] { return ncmpi::close(coupled); }));
   }
   const auto real = [&] {
@@ -109,6 +123,7 @@ int close_described(CarriedDataset& dataset) {
     return worst != 0 ? worst : dataset.described->add_bytes();
   };
   const int status = dataset.describe_by("close", real);
+  if (status != 0 && dataset.shadow != no_shadow) return status;
   if (status == 0 && dataset.replay() != nullptr) DefinitionReplay::keep(dataset.described->replay);
   return worse(status, guard([&] { return status == 0 ? ncmpi::close(coupled) : ncmpi::abort(coupled); }));
 }
@@ -123,9 +138,15 @@ int close(int ncid, void*) {
   if (has_other_ids(ncid)) return remove_carried(ncid), 0;
   CarriedDataset& dataset = carried(ncid).dataset;
   if (dataset.status_of_close != 0) return dataset.status_of_close;
-  dataset.status_of_close = dataset.described ? close_described(dataset) : close_classic(ncid, dataset);
-  const int status = dataset.status_of_close;
-  if (status == 0) remove_carried(ncid);
+  if (dataset.is_plain()) {
+    const int of_file = end_shadow(dataset);
+    return remove_carried(ncid), of_file;
+  }
+  const int status = dataset.described ? close_described(dataset) : close_classic(ncid, dataset);
+  if (status == 0)
+    remove_carried(ncid);
+  else if (dataset.shadow == no_shadow)
+    dataset.status_of_close = status;
   return status;
 }
 
@@ -176,6 +197,53 @@ int rename_var(int ncid, int id, const char* name) {
               [&] { return ncmpi::rename_var(group->coupled, id, name); });
 }
 
+/// A variable is about to get another fill value. netCDF has put the one before into all elements that nobody
+/// has put: here the variable is put as it reads, once.
+void put_as_filled(Dataset& dataset, int varid) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const bool is_new = dataset.in_define_mode && !is_old_variable(dataset, varid);
+  const formats::Header& header = dataset.header;
+  const formats::Type type = header.variable(varid).type;
+  std::vector<std::int64_t> count = header.shape(varid);
+  const std::vector<std::int64_t> start(count.size());
+  const formats::HyperslabView all{start, count, {}};
+  const auto elements = static_cast<std::size_t>(all.elements());
+  if (is_new || elements == 0 || elements > most_bytes / formats::size_of(type)) return;
+  std::vector<std::byte> values(elements * formats::size_of(type));
+  Access access;
+  access.varid = varid;
+  access.slabs = std::span(&all, 1);
+  access.buffer = values.data();
+  access.memory = type;
+  access.elements = all.elements();
+  transfer_get(dataset, std::span(&access, 1), Mode::collective);
+  if (access.status == 0) transfer_put(dataset, std::span(&access, 1), 0, Mode::collective);
+}
+
+/// Copies the attribute as the shadow has stored it. netCDF has made the checks: unlike PnetCDF it takes fill
+/// values of variables that have data.
+int copy_attribute(const CarriedGroup& group, int varid, const char* name) {
+  nc_type external = 0;
+  std::size_t count = 0;
+  int status = group.ask("nc_inq_att", varid, name, &external, &count);
+  if (status != 0) return status;
+  return guard([&] {
+    const auto type = static_cast<formats::Type>(external);
+    const std::size_t bytes = count * formats::size_of(type);
+    std::vector<std::byte> values(bytes + 1);
+    status = group.ask("nc_get_att", varid, name, static_cast<void*>(values.data()));
+    if (status != 0) return status;
+    values.resize(bytes);
+    const DatasetUse dataset(group->coupled);
+    formats::Header& header = dataset->header;
+    if (varid != global && std::string_view(name) == fill_value_name) put_as_filled(*dataset, varid);
+    (varid == global ? header.attributes : header.variable(varid).attributes)
+        .put({formats::normalised_name(name), type, static_cast<std::int64_t>(count), std::move(values)});
+    metadata_changed(*dataset);
+    return 0;
+  });
+}
+
 int def_var_fill(int ncid, int id, int is_off, const void* value) {
   const CarriedGroup group = carried(ncid);
   nc_type type = 0;
@@ -185,7 +253,9 @@ int def_var_fill(int ncid, int id, int is_off, const void* value) {
   const int status =
       is_plain ? group.define("nc_def_var_fill", id, is_off, Values<const void, std::size_t>{value, &bytes})
                : group.define_anew("nc_def_var_fill", id, is_off, value);
-  return also(group, status, [&] { return ncmpi::def_var_fill(group->coupled, id, is_off, value); });
+  const bool has_value = value != nullptr && is_off == 0;
+  const std::string name(fill_value_name);
+  return also(group, status, [&] { return has_value ? copy_attribute(group, id, name.c_str()) : 0; });
 }
 
 int rename_att(int ncid, int varid, const char* name, const char* other) {
@@ -222,26 +292,14 @@ int put_into_shadow(const CarriedGroup& group, int varid, const char* name, nc_t
                   : group.define_anew(function, varid, name, count, values);
 }
 
-/// Copies the attribute as the shadow has stored it.
-int copy_attribute(const CarriedGroup& group, int varid, const char* name) {
-  nc_type external = 0;
-  std::size_t count = 0;
-  int status = group.ask("nc_inq_att", varid, name, &external, &count);
-  if (status != 0) return status;
-  return guard([&] {
-    const auto bytes = count * formats::size_of(static_cast<formats::Type>(external));
-    std::vector<std::byte> values(bytes + 1);
-    status = group.ask("nc_get_att", varid, name, static_cast<void*>(values.data()));
-    if (status != 0) return status;
-    return ncmpi::put_att(group->coupled, varid, name, external, static_cast<MPI_Offset>(count),
-                          values.data());
-  });
-}
-
 int put_att(int ncid, int varid, const char* name, nc_type external, std::size_t count, const void* values,
             nc_type memory) {
-  constexpr int out_of_range = -60;  // NC_ERANGE: the attribute is there
+  constexpr int out_of_range = -60;        // NC_ERANGE: the attribute is there
+  constexpr int too_late_for_fill = -122;  // the shadow has no data
   const CarriedGroup group = carried(ncid);
+  const bool is_fill_value = name != nullptr && std::string_view(name) == fill_value_name && count == 1;
+  if (is_fill_value && group->described && group->described->with_values.contains({group.group, varid}))
+    return too_late_for_fill;
   const int status = put_into_shadow(group, varid, name, external, count, values, memory);
   if (status != 0 && status != out_of_range) return status;
   return worse(also(group, 0, [&] { return copy_attribute(group, varid, name); }), status);

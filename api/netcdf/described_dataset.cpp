@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "dataset_table.hpp"
 #include "dispatch_table.hpp"
@@ -37,14 +38,18 @@ std::vector<std::byte> bytes_of(const runtime::FileDescriptor& file) {
   return bytes;
 }
 
-/// As the dynamic linker knows it.
-std::vector<std::byte> path_of_library(const ProgramLibrary& library) {
+/// As the dynamic linker knows it; in a second line the alignment of HDF5's objects, if the program has set
+/// one.
+std::vector<std::byte> maker_of_file(const ProgramLibrary& library) {
   Dl_info place{};
   auto* const function = reinterpret_cast<void*>(library.find<const char*()>("nc_inq_libvers"));
   if (function == nullptr || ::dladdr(function, &place) == 0 || place.dli_fname == nullptr) return {};
-  const std::string_view path = place.dli_fname;
-  const auto* const bytes = reinterpret_cast<const std::byte*>(path.data());
-  return {bytes, bytes + path.size()};
+  std::string maker = place.dli_fname;
+  int threshold = 0, alignment = 0;
+  if (library.call("nc_get_alignment", &threshold, &alignment) == 0 && alignment > 1)
+    maker += '\n' + std::to_string(threshold) + ' ' + std::to_string(alignment);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(maker.data());
+  return {bytes, bytes + maker.size()};
 }
 
 bool is_atomic(nc_type type) noexcept {
@@ -163,7 +168,7 @@ void DescribedDataset::define_all(Dataset& coupled, bool renews_attributes) {
     for (const int id : list(library_, "nc_inq_varids", group)) {
       const formats::Variable variable = variable_of(library_, group, prefix, id);
       const auto [entry, is_new] = variables_.try_emplace({group & group_bits, id}, in_shadow);
-      if (is_new && is_describable(variable) && !is_quantized(library_, group, id))
+      if (is_new && is_describable(coupled.header, variable) && !is_quantized(library_, group, id))
         entry->second = add_variable(coupled, variable);
       const int known = entry->second;
       if (known == in_shadow) {
@@ -204,15 +209,19 @@ bool DescribedDataset::is_fixed(int dimid) const {
 
 /// Whether the classic model has such a variable. The first growing dimension that is a first one of a
 /// variable is that of the records.
-bool DescribedDataset::is_describable(const formats::Variable& variable) const {
+bool DescribedDataset::is_describable(const formats::Header& header,
+                                      const formats::Variable& variable) const {
   if (!is_atomic(static_cast<nc_type>(variable.type)) || variable.name.size() > formats::max_name_bytes)
     return false;
+  constexpr double most_bytes = 1e12;  // only a netCDF-4 file has room for it
+  auto bytes = static_cast<double>(formats::size_of(variable.type));
   for (std::size_t i = 0; i < variable.dimids.size(); ++i) {
     const int dimid = variable.dimids[i];
     const bool may_be_records = i == 0 && (record_dimension_ == -1 || dimid == record_dimension_);
     if (!is_fixed(dimid) && !may_be_records) return false;
+    if (is_fixed(dimid)) bytes *= static_cast<double>(header.dimension(dimensions_.at(dimid)).length);
   }
-  return true;
+  return bytes < most_bytes;
 }
 
 void DescribedDataset::define_dimensions(Dataset& coupled, int group, const std::string& prefix) {
@@ -274,11 +283,29 @@ int DescribedDataset::open_shadow(std::span<const std::byte> bytes, int flags, i
   return 0;
 }
 
+int DescribedDataset::end_definitions(const ProgramLibrary& library, int shadow) {
+  return guard([&] {
+    std::optional<int> status;
+    for_each_group(library, shadow, {}, [&](int group, const std::string& /*prefix*/) {
+      for (const int id : list(library, "nc_inq_varids", group)) {
+        int dimensions = 0;
+        library.ask("nc_inq_varndims", group, id, &dimensions);
+        if (status || dimensions == 0) continue;
+        const std::vector<std::size_t> none(static_cast<std::size_t>(dimensions));
+        char nothing = 0;
+        const std::size_t* const numbers = none.data();
+        status = library.call("nc_get_vara", group, id, numbers, numbers, static_cast<void*>(&nothing));
+      }
+    });
+    if (!status) status = library.call("nc_enddef", shadow);
+    return *status == not_defining ? 0 : *status;
+  });
+}
+
 /// What the shadow has in mind is written to its file.
 int DescribedDataset::describe() {
   if (!has_changed_) return 0;
-  const int status = library_.call("nc_enddef", shadow_);
-  if (status != 0 && status != not_defining) return status;
+  if (const int status = end_definitions(library_, shadow_); status != 0) return status;
   bool are_seen = false;  // such readers need the shadow, too
   const int of_look = look_for_viewers(&are_seen);
   if (of_look != 0 || !are_seen) return of_look != 0 ? of_look : define(false);
@@ -426,7 +453,7 @@ int DescribedDataset::add_bytes() {
       changeable(*coupled).attributes.put({std::string(name), type, count, std::move(values)});
     };
     put(formats::netcdf4_file_attribute, formats::Type::int8, bytes_of(file_));
-    put(formats::netcdf4_library_attribute, formats::Type::text, path_of_library(library_));
+    put(formats::netcdf4_library_attribute, formats::Type::text, maker_of_file(library_));
     return ncmpi::enddef(coupled_);
   });
 }

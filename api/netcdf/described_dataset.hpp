@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,11 +39,17 @@ class DescribedDataset {
   /// Of a dataset that is only read: its shadow is not as it was when it was opened, or must not be kept.
   bool is_altered = false;
 
+  /// Variables, by group and id, that have values here, which the shadow does not know.
+  std::set<std::array<int, 2>> with_values;
+
   /// Definitions have changed.
   void note_change() noexcept { has_changed_ = true; }
   [[nodiscard]] bool has_changed() const noexcept { return has_changed_; }
   /// The coupled dataset gets the definitions that it does not have yet. Returns a status.
   int describe();
+  /// A shadow leaves define mode as by a put: nc_enddef would fix fill values of variables without data.
+  /// Returns a status.
+  static int end_definitions(const ProgramLibrary& library, int shadow);
   /// The coupled dataset gets all definitions and attributes, and stays in define mode until add_bytes(): it
   /// gets the bytes of the shadow, which has been synced, or closed. Return a status.
   int describe_wholly();
@@ -74,7 +81,7 @@ class DescribedDataset {
   void define_all(Dataset& coupled, bool renews_attributes);
   void find_all(const formats::Header& header);
   [[nodiscard]] bool is_fixed(int dimid) const;
-  [[nodiscard]] bool is_describable(const formats::Variable& variable) const;
+  [[nodiscard]] bool is_describable(const formats::Header& header, const formats::Variable& variable) const;
   void define_dimensions(Dataset& coupled, int group, const std::string& prefix);
   int add_dimension(Dataset& coupled, int id, formats::Dimension dimension);
   int add_variable(Dataset& coupled, formats::Variable variable);

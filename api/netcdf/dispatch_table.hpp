@@ -12,6 +12,7 @@ namespace mode {
 inline constexpr int write = 0x0001, noclobber = 0x0004, diskless = 0x0008, mmap = 0x0010, data64 = 0x0020,
                      user_format_0 = 0x0040, user_format_1 = 0x0080, classic_model = 0x0100,
                      offset64 = 0x0200, netcdf4 = 0x1000, parallel = 0x2000, in_memory = 0x8000;
+inline constexpr int formats = netcdf4 | offset64 | data64;  ///< at most one of them
 }  // namespace mode
 
 /// The lower half of an id of netCDF's is a group of the dataset, the upper one the dataset.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "functions.hpp"
 #include "guard.hpp"
 #include "kept_shadows.hpp"
+#include "mpi_handles.hpp"
 #include "open_driver.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/runtime/file_reading.hpp"
@@ -67,7 +69,7 @@ int make_writable_shadow(CarriedDataset& dataset) {
 
 int make_described_shadow(CarriedDataset& dataset) {
   if (dataset.is_replaying()) return 0;
-  if (dataset.is_created) return dataset.described->create_shadow(dataset.mode, &dataset.shadow);
+  if (dataset.in_define_mode) return dataset.described->create_shadow(dataset.mode, &dataset.shadow);
   constexpr int netcdf4_classic = 4;  // NC_FORMAT_NETCDF4_CLASSIC
   const bool writes = dataset.is_writable;
   const int status =
@@ -82,7 +84,7 @@ int make_described_shadow(CarriedDataset& dataset) {
 
 int make_shadow(CarriedDataset& dataset) {
   if (dataset.described) return make_described_shadow(dataset);
-  if (dataset.is_created) {
+  if (dataset.in_define_mode) {
     const int flags = (dataset.mode & (mode::offset64 | mode::data64)) | mode::diskless;
     return dataset.library.call("nc_create", shadow_name, flags, &dataset.shadow);
   }
@@ -92,13 +94,39 @@ int make_shadow(CarriedDataset& dataset) {
                               static_cast<void*>(dataset.header.data()), &dataset.shadow);
 }
 
+DispatchTable& table();
+
+/// A file that a program leaves open is written when it ends: HDF5 does so, and a file by the C library has
+/// what was flushed.
+void close_all() noexcept {
+  if (!is_mpi_active()) return;
+  (void)guard([&] {
+    for (const int ncid : carried_ids()) {
+      const CarriedDataset* const dataset = find_carried(ncid);
+      const bool has_contents =
+          !dataset->in_define_mode || (dataset->described && !dataset->described->with_values.empty());
+      const bool is_own = !dataset->is_parallel && dataset->forks == forks_so_far();
+      if (is_own && has_contents && dataset->is_writable) (void)table().close(ncid, nullptr);
+    }
+    return 0;
+  });
+}
+
+/// After the first shadow, because HDF5 ends in the opposite order.
+void close_at_exit() {
+  static const int registered = std::atexit(close_all);
+  static_cast<void>(registered);
+}
+
 /// netCDF asks for the format's create or open, within the program's.
 int take_dataset(int ncid) {
   if (dataset_to_come == nullptr) return NC_EINVAL;  // the program uses the format by itself
   return guard([&] {
     const bool has_shadow = dataset_to_come->shadow >= 0 || dataset_to_come->is_replaying();
     const int status = has_shadow ? 0 : make_shadow(*dataset_to_come);
-    if (status == 0) add_carried(ncid, std::move(dataset_to_come));
+    if (status != 0) return status;
+    add_carried(ncid, std::move(dataset_to_come));
+    close_at_exit();
     return status;
   });
 }
@@ -167,14 +195,15 @@ class ClassicByDefault {
 
   /// The program's flags of a create, with those of its default format if it has not named any.
   [[nodiscard]] int whole_mode(int asked) const noexcept {
-    constexpr int formats = mode::netcdf4 | mode::offset64 | mode::data64;
-    if ((asked & formats) != 0 || before_ == classic) return asked;
+    if ((asked & mode::formats) != 0 || before_ == classic) return asked;
     if (before_ == with_64bit_offset) return asked | mode::offset64;
-    return asked | (before_ == with_64bit_data ? mode::data64 : mode::netcdf4);
+    if (before_ == with_64bit_data) return asked | mode::data64;
+    return asked | mode::netcdf4 | (before_ == netcdf4_classic ? mode::classic_model : 0);
   }
 
  private:
-  static constexpr int classic = 1, with_64bit_offset = 2, with_64bit_data = 5;  // NC_FORMAT_*
+  static constexpr int classic = 1, with_64bit_offset = 2, netcdf4_classic = 4,
+                       with_64bit_data = 5;  // NC_FORMAT_*
   const ProgramLibrary library_;
   int before_ = classic;
 };
@@ -196,7 +225,7 @@ bool is_cdf_step(const runtime::ClientEnvironment& environment, const runtime::R
 
 /// netCDF refuses a file of several formats.
 bool has_one_format(int whole_mode) {
-  return (whole_mode & mode::netcdf4) == 0 || (whole_mode & (mode::offset64 | mode::data64)) == 0;
+  return std::popcount(static_cast<unsigned>(whole_mode & mode::formats)) <= 1;
 }
 
 /// Whether netCDF calls PnetCDF for a dataset of a group, which goes by hyperslabs anyway; or what is not
@@ -207,12 +236,16 @@ bool is_left_to_pnetcdf(const sluice_netcdf_call& call, int whole_mode) {
                                            : (whole_mode & mode::write) != 0;
 }
 
+/// netCDF itself says what is wrong with a directory.
+bool may_make(const std::string& file) {
+  return ::access(file.substr(0, file.rfind('/') + 1).c_str(), W_OK | X_OK) == 0;
+}
+
 /// The rule of a dataset that may go by hyperslabs. Only bytes can wait for a later close.
-std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call, int whole_mode) {
+std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call) {
   constexpr int by_bytes =
       mode::diskless | mode::mmap | mode::in_memory | mode::user_format_0 | mode::user_format_1;
-  if (call.path == nullptr || call.ncid == nullptr || (whole_mode & by_bytes) != 0) return std::nullopt;
-  if (is_left_to_pnetcdf(call, whole_mode)) return std::nullopt;
+  if (call.path == nullptr || call.ncid == nullptr || (call.mode & by_bytes) != 0) return std::nullopt;
   const auto environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return std::nullopt;
   auto match = runtime::find_rule(environment, call.path);
@@ -223,7 +256,8 @@ std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call, i
 
 bool is_carried(const sluice_netcdf_call& call, int whole_mode, const runtime::RuleMatch& match) {
   const runtime::ClientRule& rule = match.rule;
-  if (call.kind == sluice_netcdf_create) return rule.writes && has_one_format(whole_mode);
+  if (call.kind == sluice_netcdf_create)
+    return rule.writes && has_one_format(whole_mode) && may_make(match.file);
   if ((whole_mode & mode::write) != 0)
     return rule.writes && is_cdf_step(runtime::read_client_environment(), match);
   return rule.reads && !rule.writes && !rule.is_stream;
@@ -311,12 +345,13 @@ std::string kind_of(const sluice_netcdf_call& call, int whole_mode) {
 }
 
 int find_by_path(const sluice_netcdf_call& call) {
+  const auto match = find_rule_of(call);
+  if (!match) return sluice_netcdf_is_ordinary;
   const ProgramLibrary library(call.library);
   const bool creates = call.kind == sluice_netcdf_create;
   const ClassicByDefault classic(library);
   const int mode = creates ? classic.whole_mode(call.mode) : call.mode;
-  const auto match = find_rule_of(call, mode);
-  if (!match) return sluice_netcdf_is_ordinary;
+  if (is_left_to_pnetcdf(call, mode)) return sluice_netcdf_is_ordinary;
   auto written = creates ? nullptr : find_written(match->file);
   if (written != nullptr) return hand_over(call, register_format(library), std::move(written));
   if (!is_carried(call, mode, *match)) return sluice_netcdf_is_ordinary;
@@ -328,14 +363,16 @@ int find_by_path(const sluice_netcdf_call& call) {
   }
   int coupled = -1;
   const int status = open_coupled(call, mode, &coupled);
-  // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer.
-  if (status != 0) return creates ? status : sluice_netcdf_is_ordinary;
+  // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer. Who would
+  // change a step of which another process waits for it must not make a file of its own.
+  if (status != 0) return creates || (mode & mode::write) != 0 ? status : sluice_netcdf_is_ordinary;
   auto dataset = std::make_shared<CarriedDataset>(CarriedDataset{library, match->file});
   dataset->mode = mode;
-  dataset->is_created = dataset->in_define_mode = creates;
+  dataset->in_define_mode = creates;
   dataset->is_writable = creates || (mode & mode::write) != 0;
   dataset->is_parallel = call.group != sluice_netcdf_alone;
   dataset->coupled = coupled;
+  dataset->forks = forks_so_far();
   if (!creates) describe_opened(*dataset);
   if (creates ? (mode & mode::netcdf4) != 0 : !dataset->header.empty())
     dataset->described = std::make_unique<DescribedDataset>(library, coupled);
@@ -355,9 +392,9 @@ int tell_shadow(const sluice_netcdf_call& call) {
 int tell_path(const sluice_netcdf_call& call) {
   const CarriedDataset* const dataset = find_carried(*call.ncid);
   if (dataset == nullptr) return sluice_netcdf_is_ordinary;
-  const DatasetUse coupled(dataset->coupled);
-  if (call.length != nullptr) *call.length = coupled->path.size();
-  if (call.text != nullptr) std::strcpy(call.text, coupled->path.c_str());
+  const std::string path = dataset->is_plain() ? dataset->file : DatasetUse(dataset->coupled)->path;
+  if (call.length != nullptr) *call.length = path.size();
+  if (call.text != nullptr) std::strcpy(call.text, path.c_str());
   return 0;
 }
 

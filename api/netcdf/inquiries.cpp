@@ -254,7 +254,7 @@ int record_dimension_of(const CarriedGroup& group) {
 }  // namespace
 
 int length_of(const CarriedGroup& group, int dimid, std::size_t* length) {
-  const bool has_records = dimid >= 0 && dimid == record_dimension_of(group);
+  const bool has_records = dimid >= 0 && !group->is_plain() && dimid == record_dimension_of(group);
   std::size_t in_shadow = 0;
   const bool is_shadow_asked = !has_records || !group->described || group->described->has_records_in_shadow();
   int status = is_shadow_asked ? group.inquire("nc_inq_dimlen", dimid, &in_shadow) : 0;

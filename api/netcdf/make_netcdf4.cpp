@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/layout.hpp"
+#include "sluice/formats/names.hpp"
 #include "sluice/formats/netcdf4.hpp"
 
 namespace sluice::api::netcdf {
@@ -70,6 +73,20 @@ struct Rows {
   }
 };
 
+/// netCDF 4.9 keeps the name of a variable that was renamed as it was given, and then does not find it.
+int find_variable(const ProgramLibrary& library, int group, const std::string& name) {
+  int id = 0;
+  if (library.call("nc_inq_varid", group, name.c_str(), &id) == 0) return id;
+  int variables = 0;
+  library.ask("nc_inq_nvars", group, &variables);
+  for (id = 0; id < variables; ++id) {
+    std::array<char, formats::max_name_bytes + 1> each{};
+    library.ask("nc_inq_varname", group, id, each.data());
+    if (formats::normalised_name(each.data()) == name) return id;
+  }
+  throw Error(NC_ENOTVAR, "the dataset's netCDF-4 file has no variable '" + name + "'");
+}
+
 /// `name`: with all groups.
 Rows find_rows(const ProgramLibrary& library, int file, const std::string& name,
                const std::vector<std::int64_t>& shape) {
@@ -78,8 +95,7 @@ Rows find_rows(const ProgramLibrary& library, int file, const std::string& name,
   const std::size_t slash = name.rfind('/');
   if (slash != std::string::npos)
     library.ask("nc_inq_grp_full_ncid", file, ("/" + name.substr(0, slash)).c_str(), &rows.group);
-  library.ask("nc_inq_varid", rows.group, name.c_str() + (slash == std::string::npos ? 0 : slash + 1),
-              &rows.variable);
+  rows.variable = find_variable(library, rows.group, name.substr(slash == std::string::npos ? 0 : slash + 1));
   rows.start.resize(shape.size() + 1);
   rows.count.assign(shape.begin(), shape.end());
   rows.count.push_back(1);
@@ -134,7 +150,12 @@ void make_file(const char* path) {
   const formats::Header& header = decoded->header;
   write_file(path, attribute(header, formats::netcdf4_file_attribute));
   const auto maker = attribute(header, formats::netcdf4_library_attribute);
-  const ProgramLibrary library = load_library({reinterpret_cast<const char*>(maker.data()), maker.size()});
+  std::istringstream lines(std::string(reinterpret_cast<const char*>(maker.data()), maker.size()));
+  std::string path_of_library;
+  std::getline(lines, path_of_library);
+  const ProgramLibrary library = load_library(path_of_library);
+  int threshold = 0, alignment = 0;
+  if (lines >> threshold >> alignment) library.ask("nc_set_alignment", threshold, alignment);
   const auto layout = formats::layout_of(header, formats::encoded_size(header));
   constexpr int writes = 1;
   int file = 0;

@@ -72,6 +72,36 @@ static function function_of_caller(const void* caller, const char* name, const v
   return next;
 }
 
+/* Of a call of one of the functions here: where the calling code is, and what the call is for; the function
+   that was found for it, and the library. */
+enum { of_caller, of_own, of_real, of_library, facts_of_caller };
+typedef void* known_caller[facts_of_caller];
+
+/* To find the function takes some microseconds, so it is done once for each caller. What is known stays, and
+   with it the libraries, which the handles keep loaded. */
+static function find_real(const void* caller, const char* name, const void* own, void** library) {
+  enum { places = 256 };
+  static known_caller* known[places];
+  known_caller** const place = &known[((uintptr_t)caller >> 2) % places];
+  known_caller* const before = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (library_in_use == NULL && before != NULL && (*before)[of_caller] == caller &&
+      (*before)[of_own] == own) {
+    *library = (*before)[of_library];
+    return (function)(*before)[of_real];
+  }
+  function const real = function_of_caller(caller, name, own, library);
+  if (library_in_use != NULL || before != NULL || real == NULL) return real;
+  known_caller* const made = malloc(sizeof *made);
+  known_caller* expected = NULL;
+  if (made == NULL) return real;
+  (*made)[of_caller] = (void*)caller;
+  (*made)[of_own] = (void*)own;
+  (*made)[of_real] = (void*)real;
+  (*made)[of_library] = *library;
+  if (!__atomic_compare_exchange_n(place, &expected, made, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) free(made);
+  return real;
+}
+
 /* Whether one of the rules has hyperslabs: the letter h between the first two tabulators of its line. */
 static int has_rule_of_hyperslabs(const char* rules) {
   while (rules != NULL && *rules != '\0') {
@@ -123,10 +153,10 @@ static int ask(struct sluice_netcdf_call* call) {
 }
 
 /* Sets `real`, the program's own function of the name, and `library`, where its other functions are. */
-#define SLUICE_FIND_REAL(name)                                                                             \
-  void* library;                                                                                           \
-  __typeof__(&name) const real = (__typeof__(&name))function_of_caller(__builtin_return_address(0), #name, \
-                                                                       (const void*)&name, &library)
+#define SLUICE_FIND_REAL(name)   \
+  void* library;                 \
+  __typeof__(&name) const real = \
+      (__typeof__(&name))find_real(__builtin_return_address(0), #name, (const void*)&name, &library)
 
 static int found_coupled(struct sluice_netcdf_call call, int* status) {
   if (library_in_use != NULL || call.library == NULL || !is_wanted()) return 0;

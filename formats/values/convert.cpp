@@ -85,6 +85,20 @@ constexpr To cast(From x, bool is_fit) noexcept {
   }
 }
 
+/// What x86's instructions make of a value out of range, which C leaves undefined for floating point.
+template <class To, class From>
+constexpr To wrapped(From x) noexcept {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    using Wide =
+        std::conditional_t<(sizeof(To) < 4) || std::is_same_v<To, std::int32_t>, std::int32_t, std::int64_t>;
+    constexpr From end = From{2} * static_cast<From>(Wide{1} << (std::numeric_limits<Wide>::digits - 1));
+    if (std::is_same_v<To, std::uint64_t> && x >= end) return x < 2 * end ? static_cast<To>(x) : To{0};
+    return static_cast<To>(x >= -end && x < end ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
 template <class T>
 T load(const std::byte* source, std::int64_t i) noexcept {
   T value;
@@ -104,14 +118,15 @@ int convert_unchecked(std::byte* destination, const std::byte* source, std::int6
 }
 
 template <class To, class From>
-int convert_checked(std::byte* destination, const std::byte* source, std::int64_t n, To fill) noexcept {
+int convert_checked(std::byte* destination, const std::byte* source, std::int64_t n,
+                    const To* fill) noexcept {
   bool all_fit = true;
   for (std::int64_t i = 0; i < n; ++i) {
     const auto from = load<From>(source, i);
     const bool is_fit = fits<To, From>(from);
     all_fit &= is_fit;
     const To converted = cast<To, From>(from, is_fit);
-    store(destination, i, is_fit ? converted : fill);
+    store(destination, i, is_fit ? converted : fill != nullptr ? *fill : wrapped<To, From>(from));
   }
   return all_fit ? NC_NOERR : NC_ERANGE;
 }
@@ -153,7 +168,8 @@ bool all_castable(const std::byte* source, std::int64_t n) noexcept {
 /// From a floating point type: in blocks, because the test and the cast alone are vector instructions, but
 /// the careful loop is not.
 template <class To, class From>
-int convert_floating(std::byte* destination, const std::byte* source, std::int64_t n, To fill) noexcept {
+int convert_floating(std::byte* destination, const std::byte* source, std::int64_t n,
+                     const To* fill) noexcept {
   constexpr std::int64_t block = 512;
   int status = NC_NOERR;
   for (std::int64_t i = 0; i < n; i += block) {
@@ -176,8 +192,9 @@ int convert_pair(std::byte* destination, const std::byte* source, std::int64_t n
   if constexpr (always_fits<To, From>) {
     return convert_unchecked<To, From>(destination, source, n);
   } else {
-    To fill_value;
-    std::memcpy(&fill_value, fill, sizeof fill_value);
+    To value{};
+    if (fill != nullptr) std::memcpy(&value, fill, sizeof value);
+    const To* const fill_value = fill == nullptr ? nullptr : &value;
     if constexpr (std::is_floating_point_v<From>) {
       return convert_floating<To, From>(destination, source, n, fill_value);
     } else {
@@ -238,7 +255,7 @@ int convert_put(Type to, void* destination, MemoryType from, const void* source,
     double fill_value = 0;
     std::memcpy(&fill_value, fill, sizeof fill_value);
     return convert_floating<double, float>(static_cast<std::byte*>(destination),
-                                           static_cast<const std::byte*>(source), n, fill_value);
+                                           static_cast<const std::byte*>(source), n, &fill_value);
   }
   return convert(to, destination, from, source, n, fill, byte_is_unsigned);
 }
@@ -248,6 +265,10 @@ int convert_get(MemoryType to, void* destination, Type from, const void* source,
   std::array<std::byte, 8> fill{};
   default_fill(to, fill.data());
   return convert(to, destination, from, source, n, fill.data(), byte_is_unsigned);
+}
+
+int convert_casting(Type to, void* destination, Type from, const void* source, std::int64_t n) noexcept {
+  return convert(to, destination, from, source, n, nullptr, false);
 }
 
 }  // namespace sluice::formats

@@ -20,6 +20,8 @@ constexpr std::array own_directories{".sluice"sv, "__pycache__"sv, "site-package
 constexpr std::array own_beginnings{"ompi."sv,          "openmpi-sessions-"sv, "pmix-"sv,
                                     "vader_segment."sv, "osc_rdma."sv,         "psm_shm."sv,
                                     "psm2_shm."sv,      "mpich_shar_"sv,       "hwloc_shmem"sv};
+/// Open MPI makes such a file beside each file that MPI-IO opens, to try locks.
+constexpr std::string_view lock_trial = ".locktest.";
 constexpr std::string_view bin = "/bin";
 /// What lies beside a directory of programs: of an interpreter, a conda or virtual environment.
 constexpr std::array beside_programs{"lib"sv, "lib64"sv,   "libexec"sv, "share"sv,
@@ -37,7 +39,9 @@ bool is_tool_file(std::string_view path) noexcept {
     const std::string_view part = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(part.size() + 1, path.size()));
     if (std::ranges::find(own_directories, part) != own_directories.end() ||
-        std::ranges::any_of(own_beginnings, [&](std::string_view begin) { return part.starts_with(begin); }))
+        std::ranges::any_of(own_beginnings,
+                            [&](std::string_view begin) { return part.starts_with(begin); }) ||
+        part.find(lock_trial) != part.npos)
       return true;
   }
   return false;

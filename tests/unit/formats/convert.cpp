@@ -276,6 +276,29 @@ TEST_CASE("a put out of range becomes the given fill value, a get the default on
   CHECK(result[0] == -127);
 }
 
+TEST_CASE("netCDF leaves values out of range as casts in C make them") {
+  const std::vector<double> from{1.5, 300, -129, 3e9, 1e20, -1e20, 1e10};
+  const auto cast_to = [&](Type type, auto to) {
+    std::vector<decltype(to)> values(from.size());
+    CHECK(convert_casting(type, values.data(), Type::float64, from.data(), 7) == NC_ERANGE);
+    return values;
+  };
+  CHECK(cast_to(Type::int8, std::int8_t{}) == std::vector<std::int8_t>{1, 44, 127, 0, 0, 0, 0});
+  CHECK(cast_to(Type::uint8, std::uint8_t{}) == std::vector<std::uint8_t>{1, 44, 127, 0, 0, 0, 0});
+  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+  CHECK(cast_to(Type::int32, std::int32_t{}) ==
+        std::vector<std::int32_t>{1, 300, -129, least, least, least, least});
+  CHECK(cast_to(Type::uint32, std::uint32_t{}) ==
+        std::vector<std::uint32_t>{1, 300, 4294967167, 3000000000, 0, 0, 1410065408});
+  CHECK(cast_to(Type::uint64, std::uint64_t{}) ==
+        std::vector<std::uint64_t>{1, 300, ~std::uint64_t{128}, 3000000000, 0, std::uint64_t{1} << 63,
+                                   10000000000});
+  const std::int64_t integer = -70000;
+  std::int16_t small = 0;
+  CHECK(convert_casting(Type::int16, &small, Type::int64, &integer, 1) == NC_ERANGE);
+  CHECK(small == -4464);
+}
+
 TEST_CASE("bytes are reversed, in place too and at any alignment") {
   for (const std::size_t size : {1UL, 2UL, 4UL, 8UL}) {
     for (const std::int64_t n : {0, 1, 3, 17, 1000}) {

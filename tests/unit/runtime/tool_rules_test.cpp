@@ -24,7 +24,7 @@ bool is_covered(const std::string& pattern, const std::string& path) {
 
 TEST_CASE("no rule covers files of the system, of Sluice, an MPI or an interpreter") {
   for (const char* path : {"/etc/passwd", "/usr/share/a.nc", "/proc/self/maps", "/sys/devices/a", "/dev/null",
-                           "/dev/shm/sem.a", "/dev/shm/vader_segment.host.0.1",
+                           "/dev/shm/sem.a", "/dev/shm/vader_segment.host.0.1", "/work/a.nc.locktest.51",
                            "/work/.sluice/heat-1/events.log", "/work/__pycache__/a.cpython-311.pyc",
                            "/tmp/ompi.host.0/pid.1/0/a", "/work/env/lib/python3.11/site-packages/a/b.json"}) {
     CAPTURE(path);

@@ -34,6 +34,10 @@ int convert_put(Type to, void* destination, MemoryType from, const void* source,
 int convert_get(MemoryType to, void* destination, Type from, const void* source, std::int64_t n,
                 bool byte_is_unsigned) noexcept;
 
+/// Converts in either direction. A value out of range becomes what a cast in C makes of it on x86, as netCDF
+/// leaves it.
+int convert_casting(Type to, void* destination, Type from, const void* source, std::int64_t n) noexcept;
+
 /// Whether conversion is a plain copy of bytes.
 [[nodiscard]] bool is_plain_copy(Type a, Type b, bool byte_is_unsigned) noexcept;
 

@@ -82,6 +82,7 @@ class WriteLog {
   struct Reservation {
     std::byte* data = nullptr;
     std::uint64_t log_offset = 0;
+    std::uint64_t bytes = 0;
   };
   /// Log offsets are a running sum of sizes, aligned to 8 bytes, and to 64 for sizes from 4 KiB up. Throws as
   /// the source does; the log is then unchanged.
@@ -90,7 +91,7 @@ class WriteLog {
     if (offset + bytes > data_end_) [[unlikely]]
       take_room(offset, bytes);
     next_offset_ = offset + bytes;
-    return {data_ + (offset - data_first_), offset};
+    return {data_ + (offset - data_first_), offset, bytes};
   }
 
   /// Copies data into the memory from reserve(). Memory that this process has not touched yet is written
@@ -105,6 +106,8 @@ class WriteLog {
     }
     formats::copy_bytes(reservation.data, source, bytes);
   }
+  /// Keeps the memory of the last reservation mapped.
+  [[nodiscard]] const std::shared_ptr<const Mapping>& mapping() const noexcept { return data_mapping_; }
   /// Call this before filling a large reserved range in another way.
   void prepare(const Reservation& reservation, std::uint64_t bytes) const noexcept {
     if (bytes >= prepared_bytes && data_mapping_)
