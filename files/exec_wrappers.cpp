@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "process_session.hpp"
+#include "sluice/files/changed_parts.hpp"
 #include "sluice/files/process_memory.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
@@ -75,6 +76,7 @@ using sluice::files::tell;
 /// `exec()` is the C library's call, which comes back only where it fails.
 template <class Exec>
 int exec_any(const Exec& exec) noexcept {
+  sluice::files::lose_track_of_all();                // after vfork, the parent's
   if (!sluice::files::holds_files()) return exec();  // after vfork, nothing may be changed
   const int before = errno;
   {

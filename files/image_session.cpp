@@ -386,7 +386,7 @@ std::uint64_t number_of(int descriptor) noexcept {
 /// A packet, as docs/protocol.md has it: little-endian, as all processes of a node are.
 struct Packet {
   static constexpr std::size_t header_bytes = 8, file_bytes = 16;
-  std::array<std::byte, header_bytes + 1 + 4 + most_farewell_files * file_bytes + 1> bytes{};
+  std::array<std::byte, header_bytes + 1 + 4 + most_farewell_files * file_bytes + 2> bytes{};
   std::size_t size = 0;
 
   template <class Number>
@@ -420,6 +420,7 @@ bool say_farewell(std::span<const runtime::FileIdentity> files) noexcept {
     packet.add(file.file);
   }
   packet.add(std::uint8_t{0});  // not by exec
+  packet.add(std::uint8_t{0});  // nothing is known of changes
   const auto send = [&] {
     return ::send(descriptor, packet.bytes.data(), packet.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(packet.size);

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sluice/files/changed_parts.hpp"
 #include "wrapped_call.hpp"
 
 namespace {
@@ -92,6 +93,12 @@ bool passes_lock(int descriptor, int command, void* argument) noexcept {
   }
 }
 
+/// By a duplicate, the file would be changed unseen.
+void note_command(int descriptor, int command) noexcept {
+  const bool is_other = command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL;
+  if (is_other && !sluice::files::is_inside) sluice::files::lose_track(descriptor);
+}
+
 /// Of lockf(3), which locks for writing.
 bool passes_lockf(int descriptor, int command) noexcept {
   if (command < F_ULOCK || command > F_TEST || !is_unlocked(descriptor)) return false;
@@ -135,6 +142,7 @@ SLUICE_EXPORT int flock(int descriptor, int operation) noexcept {
     va_start(arguments, command);                             \
     void* const argument = va_arg(arguments, void*);          \
     va_end(arguments);                                        \
+    note_command(descriptor, command);                        \
     if (passes_lock(descriptor, command, argument)) return 0; \
     return SLUICE_REAL(fcntl)(descriptor, command, argument); \
   }

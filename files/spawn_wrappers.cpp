@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "image_session.hpp"
+#include "sluice/files/changed_parts.hpp"
 #include "wrapped_call.hpp"
 
 namespace {
@@ -129,6 +130,7 @@ void close_files(const Plan& plan) {
 /// `start()` is the C library's call, which returns 0 or an error number.
 template <class Start>
 int start_any(const Actions* actions, const Start& start) {
+  sluice::files::lose_track_of_all();  // the child may inherit files
   const std::shared_ptr<Plan> plan = actions == nullptr ? nullptr : plans().find(actions);
   if (plan == nullptr) return start();
   const std::lock_guard lock(plan->mutex);

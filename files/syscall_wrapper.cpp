@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sluice/files/changed_parts.hpp"
 #include "wrapped_call.hpp"
 
 namespace {
@@ -148,6 +149,12 @@ __attribute__((noinline)) long call_wrapper(long number, long a, long b, long c,
   }
 }
 
+/// By other calls, a file may be changed unseen.
+bool changes_no_file(long number) noexcept {
+  return number == SYS_futex || number == SYS_gettid || number == SYS_getrandom || number == SYS_membarrier ||
+         number == SYS_getcpu;
+}
+
 /// The end of the only thread is that of the process.
 bool is_only_thread() noexcept {
   constexpr nlink_t of_one_thread = 3;
@@ -166,6 +173,7 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
   const auto [first, second] = paths_of(number, a, b, c, d);
+  if (!sluice::files::is_inside && !changes_no_file(number)) sluice::files::lose_track_of_all();
   if (number == SYS_exit_group || (number == SYS_exit && is_only_thread())) sluice::files::end_at_once();
   const auto is_concerned = [](const char* path) {
     return path != nullptr && sluice::files::may_be_coupled(path);

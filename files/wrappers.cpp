@@ -109,6 +109,8 @@ int hand_over(WrittenFile file, int flags) noexcept {
   if (file.kind == WrittenFile::Kind::failed) return fail(file.error_number);
   const int descriptor = file.file.release();
   if ((flags & O_CLOEXEC) == 0) (void)::fcntl(descriptor, F_SETFD, 0);
+  const Inside inside;
+  sluice::files::note_given(descriptor, flags);
   return descriptor;
 }
 

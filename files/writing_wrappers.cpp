@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "named_file.hpp"
+#include "sluice/files/changed_parts.hpp"
 #include "wrapped_call.hpp"
 #include "written_file.hpp"
 
@@ -77,6 +78,7 @@ int close_any(int descriptor, const Close& close) {
 template <class Replace>
 int replace_any(int from, int to, const Replace& replace) {
   if (from == to || !sluice::files::may_close_written()) return replace();
+  for (const int descriptor : {from, to}) sluice::files::lose_track(descriptor);
   return undisturbed([&] { return close_it(to, replace, true); });
 }
 
@@ -226,7 +228,9 @@ SLUICE_EXPORT int close(int descriptor) {
 }
 
 SLUICE_EXPORT int fclose(FILE* stream) {
-  return close_any(stream == nullptr ? -1 : ::fileno(stream), [&] { return SLUICE_REAL(fclose)(stream); });
+  const int descriptor = stream == nullptr ? -1 : ::fileno(stream);
+  sluice::files::lose_track(descriptor);  // the stream may write now
+  return close_any(descriptor, [&] { return SLUICE_REAL(fclose)(stream); });
 }
 
 SLUICE_EXPORT int dup2(int from, int to) noexcept {

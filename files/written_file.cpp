@@ -25,6 +25,7 @@
 
 #include "client_library.hpp"
 #include "process_session.hpp"
+#include "sluice/files/changed_parts.hpp"
 #include "sluice/files/process_memory.hpp"
 #include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
@@ -378,6 +379,12 @@ bool leads_to_ordinary_file(int directory, const char* path) noexcept {
   }
 }
 
+void note_given(int descriptor, int flags) noexcept {
+  if (!begin_noting(descriptor, flags)) return;
+  const FileIdentity file = identity_of(descriptor);
+  if (has_another(descriptor, file, identity_of)) lose_track(file);
+}
+
 void keep_until_reopened(int file) noexcept {
   try {
     kept().add(file);
@@ -493,16 +500,36 @@ bool may_close_written() noexcept {
   return !held_by_process.is_empty() || !held_after_vfork.is_empty();
 }
 
+namespace {
+
+/// Before the close: what the kernel tells of it must not come first. False: it is not known what was
+/// changed.
+bool tell_changes(const FileIdentity& file, ChangedParts changed) noexcept {
+  ImageSession& session = process_session();
+  if (!changed || !session.environment().is_coupled()) return false;
+  try {
+    session.tell({false, {file}, false, std::move(changed)});
+    return true;
+  } catch (const std::exception&) {  // the matcher is gone
+    return false;
+  }
+}
+
+}  // namespace
+
 ClosedFile begin_close(int descriptor) noexcept {
   const FileIdentity any = made_for_reading.is_empty() ? no_file : identity_of(descriptor);
   const bool counts_all = any != no_file && made_for_reading.has(any);
   const FileIdentity file = counts_all ? any : written_by(descriptor);
   if (file == no_file || !held().has(file)) return {};
-  if (counts_all ? has_another(descriptor, file, identity_of) : has_another(descriptor, file, written_by))
+  if (counts_all ? has_another(descriptor, file, identity_of) : has_another(descriptor, file, written_by)) {
+    lose_track(file);
     return {};
+  }
   std::uint64_t mark = 0;
   const bool is_marked = ::fcntl(descriptor, F_GET_RW_HINT, &mark) == 0 && mark == runtime::mark_of_landing;
-  return {file, is_marked};
+  auto changed = end_noting(descriptor, file);
+  return {file, is_marked, tell_changes(file, std::move(changed))};
 }
 
 void end_close(const ClosedFile& file) noexcept {
@@ -510,7 +537,7 @@ void end_close(const ClosedFile& file) noexcept {
   try {
     held().remove(file.identity);
     made_for_reading.remove(file.identity);
-    tell(false, {file.identity});
+    if (!file.is_told) tell(false, {file.identity});
     if (file.has_landing) process_session().await_file({file.identity, false});
   } catch (const std::exception&) {
     // The matcher is gone, or looks at the process itself.

@@ -39,6 +39,9 @@ enum class OpenReason {
 /// The program has set its mask of permissions.
 void note_umask(mode_t mask) noexcept;
 
+/// The program has been given the descriptor: what it changes by it is noted, if that can be known.
+void note_given(int descriptor, int flags) noexcept;
+
 /// The file counts as open until this process opens it again: who has opened it is about to close it, and to
 /// open it anew with others.
 void keep_until_reopened(int file) noexcept;
@@ -56,12 +59,13 @@ void note_reopened(int file) noexcept;
 struct ClosedFile {
   runtime::FileIdentity identity = {};
   bool has_landing = false;  ///< it has a name on disk, where it is complete when the matcher says so
+  bool is_told = false;      ///< the matcher has heard that the process leaves it
 };
 
 /// Whether the process, or its parent by vfork, may have a file open that it writes: without one,
 /// begin_close() finds nothing.
 [[nodiscard]] bool may_close_written() noexcept;
-/// The descriptor is about to be closed.
+/// The descriptor is about to be closed: what the process has changed by it, if that is known, is told now.
 [[nodiscard]] ClosedFile begin_close(int descriptor) noexcept;
 /// It is closed: the matcher hears that the process has left the file in order.
 void end_close(const ClosedFile& file) noexcept;

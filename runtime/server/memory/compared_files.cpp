@@ -107,6 +107,14 @@ std::uint64_t size_of(const ByteRanges& ranges) noexcept {
   return static_cast<std::uint64_t>(bytes);
 }
 
+std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size) {
+  ByteRanges within;
+  const auto end = static_cast<std::int64_t>(size);
+  for (const storage::FileRange& range : ranges)
+    if (range.begin < end) within.push_back({range.begin, std::min(range.end, end)});
+  return size_of(within);
+}
+
 ByteRanges united(const ByteRanges& a, const ByteRanges& b) {
   ByteRanges all;
   std::ranges::merge(a, b, std::back_inserter(all), {}, &storage::FileRange::begin,
@@ -134,10 +142,11 @@ void append_range(std::uint64_t offset, std::uint64_t bytes, ByteRanges& ranges)
   }
 }
 
+constexpr std::size_t page = 4096;
+
 /// Appends the pages of a part of a file, from `offset` on, that differ from the other's.
 void append_changed(std::span<const std::byte> part, std::span<const std::byte> base, std::uint64_t offset,
                     ByteRanges& changed) {
-  constexpr std::size_t page = 4096;
   for (std::size_t at = 0; at < part.size(); at += page) {
     const std::size_t length = std::min(page, part.size() - at);
     if (at + length <= base.size() && std::memcmp(part.data() + at, base.data() + at, length) == 0) continue;
@@ -147,11 +156,11 @@ void append_changed(std::span<const std::byte> part, std::span<const std::byte> 
 
 constexpr std::size_t bytes_at_once = std::size_t{64} << 10;  // which the processor's cache has room for
 
-/// Calls `take` with each part that both files may have: its offset, its bytes in the one, and in the other.
-/// Returns where the first file ends.
+/// Calls `take` with each part that both files may have from `offset` on: its offset, its bytes in the one,
+/// and in the other. Returns where the first file ends.
 template <class Take>
-std::uint64_t compare_parts(FileParts file, FileParts base, std::uint64_t end, const Take& take) {
-  std::uint64_t offset = 0;
+std::uint64_t compare_parts(FileParts file, FileParts base, std::uint64_t offset, std::uint64_t end,
+                            const Take& take) {
   while (offset < end) {
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_at_once, end - offset));
     const auto here = file.part(offset, length);
@@ -170,9 +179,26 @@ std::uint64_t compare_parts(FileParts file, FileParts base, std::uint64_t end, c
 ByteRanges changed_ranges(const SharedFile& file, const SharedFile& base) {
   const std::uint64_t size = file_size(*file), common = std::min(size, file_size(*base));
   ByteRanges changed;
-  compare_parts(FileParts(file), FileParts(base), common, [&](std::uint64_t offset, auto here, auto there) {
-    append_changed(here, there, offset, changed);
-  });
+  compare_parts(
+      FileParts(file), FileParts(base), 0, common,
+      [&](std::uint64_t offset, auto here, auto there) { append_changed(here, there, offset, changed); });
+  append_range(common, size - common, changed);
+  return changed;
+}
+
+ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base, const ByteRanges& where) {
+  const std::uint64_t size = file_size(file), common = std::min(size, file_size(base));
+  ByteRanges changed;
+  std::uint64_t at = 0;
+  for (const storage::FileRange& range : where) {
+    at = std::max(at, static_cast<std::uint64_t>(range.begin) / page * page);
+    const std::uint64_t end =
+        std::min(common, (static_cast<std::uint64_t>(range.end) + page - 1) / page * page);
+    if (at >= end) continue;
+    at = compare_parts(
+        FileParts(file), FileParts(base), at, end,
+        [&](std::uint64_t offset, auto here, auto there) { append_changed(here, there, offset, changed); });
+  }
   append_range(common, size - common, changed);
   return changed;
 }
@@ -190,7 +216,7 @@ ByteRanges copy_changes(const FileDescriptor& file, const SharedFile& base, cons
       append_range(begin, bytes, changed);
     }
   };
-  const std::uint64_t size = compare_parts(FileParts(file), FileParts(base), file_size(file), copy);
+  const std::uint64_t size = compare_parts(FileParts(file), FileParts(base), 0, file_size(file), copy);
   if (::ftruncate(to.number(), static_cast<off_t>(size)) != 0)
     throw IoError(NC_EIO, errno, any_file, "cut a copy of");
   return changed;

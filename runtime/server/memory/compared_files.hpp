@@ -18,11 +18,16 @@ namespace sluice::runtime {
 /// In ascending order, and apart from each other.
 using ByteRanges = std::vector<storage::FileRange>;
 [[nodiscard]] std::uint64_t size_of(const ByteRanges& ranges) noexcept;
+/// Of what lies in a file of that size.
+[[nodiscard]] std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size);
 /// The bytes of one or the other.
 [[nodiscard]] ByteRanges united(const ByteRanges& a, const ByteRanges& b);
 /// The bytes of `file` in pages that `base` does not have at the same place, or behind its end. Throws
 /// Error(NC_EIO), also where another program cuts one of them.
 [[nodiscard]] ByteRanges changed_ranges(const SharedFile& file, const SharedFile& base);
+/// The same of files that can differ in these ranges alone, or behind the end of `base`.
+[[nodiscard]] ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base,
+                                        const ByteRanges& where);
 /// Gives `to` the bytes of `from` in the ranges, as far as it has them, and its size. Returns errno, or 0.
 [[nodiscard]] int copy_ranges(const SharedFile& from, const FileDescriptor& to, const ByteRanges& ranges);
 /// `to` has the bytes of `base`, and gets those of `file`, which others may change meanwhile. Returns what is

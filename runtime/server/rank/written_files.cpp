@@ -408,6 +408,7 @@ void WrittenFiles::note(const Client& client, const FileHolder& note) {
 void WrittenFiles::take(const FileWriters::News& news) {
   File* const file = find(news.file);
   if (file == nullptr) return;
+  file->bytes.touched = news.touched;
   if (news.verdict == FileWriters::Verdict::killed) {
     return end_unclosed(*file, "process " + std::to_string(news.process) + " of " + file->component() +
                                    " was killed before it had closed it");
@@ -776,9 +777,10 @@ void WrittenFiles::end_component(const std::string& component, std::function<voi
 }
 
 void WrittenFiles::tell_of_copies() const {
-  if (bytes_.copied_bytes() == 0) return;
-  base_.log.detail("matcher " + std::to_string(base_.rank()) + " copied " +
-                   std::to_string(bytes_.copied_bytes()) + " bytes of files in which programs went on");
+  if (bytes_.copied_bytes() + bytes_.compared_bytes() == 0) return;
+  base_.log.detail(
+      "matcher " + std::to_string(base_.rank()) + " copied " + std::to_string(bytes_.copied_bytes()) +
+      " bytes of files in which programs went on, and compared " + std::to_string(bytes_.compared_bytes()));
 }
 
 /// What is published already goes on.

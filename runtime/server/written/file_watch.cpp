@@ -84,6 +84,11 @@ int FileWatch::add_later(const FileDescriptor& file) {
   return last_;
 }
 
+void FileWatch::ask_early(int watch) {
+  const auto young = std::ranges::find(young_, watch, &Young::watch);
+  if (young != young_.end() && ask_kernel(watch, *young->file)) young_.erase(young);
+}
+
 void FileWatch::remove(int watch) noexcept {
   std::erase_if(young_, [&](const Young& young) { return young.watch == watch; });
   const auto known = of_kernel_.extract(watch);

@@ -29,6 +29,8 @@ class FileWatch {
   /// looked at from time to time, and `closed` is called when nobody can write to it. The descriptor stays
   /// the caller's, who keeps it open until remove().
   [[nodiscard]] int add_later(const FileDescriptor& file);
+  /// The kernel is asked now: the file's process will tell before it closes it, and not after that.
+  void ask_early(int watch);
   void remove(int watch) noexcept;
   /// Calls `closed` for what has happened so far.
   void take_news();

@@ -13,6 +13,24 @@
 
 namespace sluice::runtime {
 
+namespace {
+
+/// A process tells what it may have changed; what was told before, or nothing, counts, too.
+void add_changes(std::optional<ByteRanges>& all, const FileHolder& note) {
+  const bool is_known =
+      note.changed && note.files.size() == 1 && note.changed->size() % 2 == 0 && !note.holds;
+  if (!is_known) all.reset();
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  for (std::size_t i = 0; all && i < note.changed->size(); i += 2) {
+    const std::uint64_t begin = std::min((*note.changed)[i], most),
+                        end = std::min((*note.changed)[i + 1], most);
+    const storage::FileRange range{static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)};
+    if (begin < end) all = united(*all, {range});
+  }
+}
+
+}  // namespace
+
 FileWriters::FileWriters(boost::asio::io_context& loop, TakeSent take_sent, Receiver receiver)
     : loop_(loop),
       take_sent_(std::move(take_sent)),
@@ -25,6 +43,8 @@ void FileWriters::add(FileId file, const FileBytes& bytes) {
   writers.identity = {facts.st_dev, facts.st_ino};
   writers.watch =
       bytes.is_in_place || bytes.is_adopted ? watch_.add(*bytes.file) : watch_.add_later(*bytes.file);
+  if (bytes.base != nullptr && file_size(*bytes.base) >= SpareFiles::least_bytes)
+    watch_.ask_early(writers.watch);
   by_watch_.emplace(writers.watch, file);
   files_.emplace(file, std::move(writers));
 }
@@ -68,6 +88,7 @@ void FileWriters::note(std::uint32_t process, const FileHolder& note) {
   std::vector<FileId> left;
   for (auto& [file, writers] : files_) {
     if (std::ranges::find(note.files, writers.identity) == note.files.end()) continue;
+    add_changes(writers.changed, note);
     std::erase(writers.holders, process);
     std::erase(writers.heirs, process);
     if (note.holds) writers.holders.push_back(process);
@@ -82,6 +103,7 @@ void FileWriters::note_left(std::uint32_t process) {
   std::vector<FileId> left;
   for (auto& [file, writers] : files_) {
     const bool has_held = std::erase(writers.holders, process) + std::erase(writers.heirs, process) > 0;
+    if (has_held) writers.changed.reset();
     if (has_held && writers.is_given && writers.is_told && !is_open(writers)) left.push_back(file);
   }
   settle_left(left);
@@ -155,6 +177,9 @@ bool FileWriters::ask(FileId file, News& news) {
     }
     const auto ended = std::ranges::find_if_not(writers->holders, is_going_on);
     if (ended == writers->holders.end()) {
+      if (!writers->holders.empty() || !writers->heirs.empty())
+        writers->changed.reset();  // they said nothing
+      if (writers->changed) news.touched = std::make_shared<const ByteRanges>(*writers->changed);
       writers->holders.clear();
       writers->heirs.clear();
       writers->is_given = false;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,7 +28,8 @@ class FileWriters {
   struct News {
     FileId file = 0;
     Verdict verdict = Verdict::closed;
-    std::uint32_t process = 0;  ///< that was killed
+    std::uint32_t process = 0;                       ///< that was killed
+    std::shared_ptr<const ByteRanges> touched = {};  ///< where the file may have been changed; null: anywhere
   };
   using Receiver = std::function<void(const News& news)>;
   /// Handles the messages that the processes have sent so far. They may concern these files.
@@ -64,9 +67,10 @@ class FileWriters {
     bool counts_by_word = false;  ///< note_given()
     int watch = -1;
     FileIdentity identity = {};
-    bool is_given = false;                    ///< for writing, and not closed since
-    bool are_asked = false;                   ///< settle() is under way
-    std::vector<std::uint32_t> holders = {};  ///< processes that have the file, and have not left it
+    bool is_given = false;                             ///< for writing, and not closed since
+    bool are_asked = false;                            ///< settle() is under way
+    std::vector<std::uint32_t> holders = {};           ///< processes that have the file, and have not left it
+    std::optional<ByteRanges> changed = ByteRanges();  ///< News::touched
     std::vector<std::uint32_t> heirs =
         {};                   ///< that have become another program, which may tell that it holds it
     std::uint64_t doubt = 0;  ///< the close after which somebody could still write; 0: none

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
@@ -72,7 +73,16 @@ void compare(const FileBytes& bytes, WrittenBytes::Examined& found) {
     found.changed = {{0, static_cast<std::int64_t>(size)}};
     return;
   }
-  found.changed = bytes.changed ? *bytes.changed : changed_ranges(bytes.file, bytes.base);
+  const std::uint64_t common = std::min(size, file_size(*bytes.base));
+  if (bytes.changed) {
+    found.changed = *bytes.changed;
+  } else if (bytes.touched) {
+    found.changed = changed_ranges(*bytes.file, *bytes.base, *bytes.touched);
+    found.compared_bytes = size_within(*bytes.touched, common);
+  } else {
+    found.changed = changed_ranges(bytes.file, bytes.base);
+    found.compared_bytes = common;
+  }
   found.is_unchanged = found.changed.empty() && size == file_size(*bytes.base);
 }
 
@@ -333,9 +343,14 @@ void WrittenBytes::examine(const FileBytes& bytes, const std::string& path, bool
       if (may_have_puts) look_for_puts(*bytes.file, path, most_missing, *found);
     });
   };
-  const bool is_slow = bytes.is_on_disk || bytes.base != nullptr;
-  carry_out(is_slow ? ~std::uint64_t{0} : file_size(*bytes.file), examine,
-            [found, then = std::move(then)] { then(*found); });
+  const bool is_slow = bytes.is_on_disk || (bytes.base != nullptr && !bytes.touched);
+  const std::uint64_t size = file_size(*bytes.file);
+  const bool is_touched = bytes.touched != nullptr && !begins_as_cdf(*bytes.file);
+  const std::uint64_t few = is_touched ? size_within(*bytes.touched, size) : size;
+  carry_out(is_slow ? ~std::uint64_t{0} : few, examine, [this, found, then = std::move(then)] {
+    compared_bytes_ += found->compared_bytes;
+    then(*found);
+  });
 }
 
 void WrittenBytes::write_log(const FileBytes& bytes, const std::shared_ptr<const FilePuts>& puts,

@@ -38,6 +38,8 @@ struct FileBytes {
   /// What the file lacks of its base, until that is copied; null: all. Shared with the thread.
   std::shared_ptr<const ByteRanges> lacks = {};
   std::shared_ptr<const ByteRanges> changed = {};  ///< since the base, of a snapshot(); null: not known
+  /// Where it may differ from its base; null: anywhere. Shared with the thread.
+  std::shared_ptr<const ByteRanges> touched = {};
   std::shared_ptr<storage::FileSaver> saver = {};  ///< for save(). Shared with the thread
 };
 
@@ -70,6 +72,8 @@ class WrittenBytes {
   void copy_base(const FileBytes& bytes, Then then);
   /// What was copied from bases, so far.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
+  /// What closed files were compared with their bases in, so far.
+  [[nodiscard]] std::uint64_t compared_bytes() const noexcept { return compared_bytes_; }
 
   /// Whether nobody can write to the file, which may be spare later. Then it is not sealed yet.
   [[nodiscard]] static bool may_be_spare(const FileBytes& bytes);
@@ -99,6 +103,7 @@ class WrittenBytes {
     std::shared_ptr<const FilePuts> puts = {};  ///< null: no CDF file. Shared with the thread
     std::string damage = {};                    ///< of a file that begins as a CDF file, and is none
     Outcome outcome = {};
+    std::uint64_t compared_bytes = 0;
   };
   /// `may_have_puts`: whether the puts are of use.
   void examine(const FileBytes& bytes, const std::string& path, bool may_have_puts,
@@ -135,7 +140,7 @@ class WrittenBytes {
   };
   SavedRoom saved_;
   SpareFiles spares_;
-  std::uint64_t copied_bytes_ = 0;
+  std::uint64_t copied_bytes_ = 0, compared_bytes_ = 0;
   DiskWorker worker_;
 };
 

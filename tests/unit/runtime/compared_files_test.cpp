@@ -61,6 +61,23 @@ TEST_CASE("only the pages that a copy does not share with its base count as chan
   CHECK(size_of(changed_ranges(file_with("abc"), file_with(""))) == 3);
 }
 
+TEST_CASE("a comparison of some ranges looks at their pages, and finds what is behind the end of the base") {
+  const std::string base(100 * 4096 + 10, 'a');
+  std::string copy = base + "more";
+  for (const std::size_t at : {std::size_t{5}, std::size_t{4096 * 30}, base.size() - 1}) copy[at] = 'b';
+  const SharedFile file = file_with(copy), former = file_with(base);
+  const auto changed = [&](const ByteRanges& where) {
+    return size_of(changed_ranges(*file, *former, where));
+  };
+  CHECK(changed({}) == 4);
+  CHECK(changed({{7, 9}}) == 4096 + 4);
+  CHECK(changed({{7, 9}, {100, 4096}, {4097, 5000}}) == 4096 + 4);
+  CHECK(changed({{4096 * 29, 4096 * 30}}) == 4);
+  CHECK(changed({{4096 * 29, 4096 * 30 + 1}}) == 4096 + 4);
+  CHECK(changed({{0, std::int64_t{1} << 62}}) == size_of(changed_ranges(file, former)));
+  CHECK(size_of(changed_ranges(*former, *file, {{0, 1}, {4096 * 200, 4096 * 300}})) == 4096);
+}
+
 TEST_CASE("a copy of a former file becomes the newest one by what has changed, whichever is longer") {
   const std::string former(50 * 4096 + 10, 'a');
   for (const std::size_t size :

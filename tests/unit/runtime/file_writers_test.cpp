@@ -236,3 +236,33 @@ TEST_CASE(
   REQUIRE(world.news.size() == 1);
   CHECK(world.news.front().verdict == Verdict::killed);
 }
+
+TEST_CASE("where a file was changed is told with its close, if all its processes have said it") {
+  enum class Says { all, nothing, half, of_two_files, holds };
+  for (const Says says : {Says::all, Says::nothing, Says::half, Says::of_two_files, Says::holds}) {
+    World world;
+    world.add();
+    FileDescriptor writer = writer_of(world.bytes);
+    for (const std::uint32_t process : {1U, 2U}) world.writers.note_given(number, process);
+    FileHolder first = world.leaving(), second = world.leaving();
+    first.changed = {{10, 20, 40, 50}};
+    second.changed = {{0, 15, 30, 30, 7, 3}};
+    if (says == Says::nothing) second.changed.reset();
+    if (says == Says::half) second.changed->push_back(1);
+    if (says == Says::of_two_files) second.files.push_back({});
+    world.writers.note(1, first);
+    if (says == Says::holds) world.writers.note(3, {true, {world.identity()}, false});
+    world.writers.note(2, second);
+    CHECK(world.news.empty());  // said before the close
+    writer.reset();
+    world.writers.look(number);
+    REQUIRE(world.news.size() == 1);
+    const auto changed = world.news.front().touched;
+    REQUIRE((changed != nullptr) == (says == Says::all));
+    if (!changed) continue;
+    REQUIRE(changed->size() == 2);
+    CHECK(changed->front().begin == 0);
+    CHECK(changed->front().end == 20);
+    CHECK(changed->back().begin == 40);
+  }
+}

@@ -277,6 +277,7 @@ void for_every_message(Use use) {
   use(AwaitFile{{2, 1ULL << 40}, true});
   use(FileOpened{true, 2});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
+  use(FileHolder{false, {{1, 1ULL << 40}}, false, {{0, 4096, 1ULL << 40, 1ULL << 41}}});
   use(ImageMade{4096, "/data/a.nc"});
   use(ListRequest{"/out", true, key, 3, "model", true});
   use(some_listing());

@@ -2,6 +2,7 @@
 // The messages between a client process (or the coordinator) and a matcher: docs/protocol.md.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -257,11 +258,13 @@ struct FileIdentity {
 };
 
 /// The process has files open that it may write (`holds`), because it was started with them; or it has closed
-/// them for the last time, or is about to become another program (`is_by_exec`).
+/// them for the last time, or is about to become another program (`is_by_exec`). `changed`: it closes its
+/// only file in a moment, and may have changed these parts of it, each with its begin and end; nothing: any.
 struct FileHolder {
   bool holds = false;
   std::vector<FileIdentity> files;
   bool is_by_exec = false;
+  std::optional<std::vector<std::uint64_t>> changed = {};
 };
 
 /// A file that the component writes by the C library gets another name, or one more, or goes to the disk.
