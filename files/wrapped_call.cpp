@@ -171,13 +171,22 @@ bool stops_at_link(int directory, const char* path, int flags) noexcept {
          is_link(directory, path);
 }
 
-bool is_on_disk(int directory, const char* path) noexcept {
+namespace {
+
+/// Of what the kernel has there; 0: nothing.
+mode_t mode_on_disk(int directory, const char* path) noexcept {
   const int before = errno;
   const Inside inside;
   struct stat facts {};
-  const bool is = ::fstatat(directory, path, &facts, 0) == 0;
+  const mode_t mode = ::fstatat(directory, path, &facts, 0) == 0 ? facts.st_mode : 0;
   errno = before;
-  return is;
+  return mode;
+}
+
+}  // namespace
+
+bool is_on_disk(int directory, const char* path) noexcept {
+  return mode_on_disk(directory, path) != 0;
 }
 
 void note_files_in_path(int directory, const char* path) noexcept {
@@ -188,11 +197,12 @@ void note_files_in_path(int directory, const char* path) noexcept {
     *end = '\0';
     if (end == part.data()) return;
     if (!may_be_coupled(part.data())) continue;
-    if (is_on_disk(directory, part.data())) return;  // the kernel knows why
-    if (is_taken(directory, part.data())) {
-      errno = ENOTDIR;
-      return;
-    }
+    // What the run keeps may have come to the disk since the call has failed, or while the run was asked.
+    mode_t mode = mode_on_disk(directory, part.data());
+    const bool is_in_run = mode == 0 && is_taken(directory, part.data());
+    if (mode == 0 && !is_in_run) mode = mode_on_disk(directory, part.data());
+    if (is_in_run || (mode != 0 && !S_ISDIR(mode))) errno = ENOTDIR;
+    if (is_in_run || mode != 0) return;
   }
 }
 
