@@ -72,10 +72,7 @@ int start(std::vector<std::string> words) {
 }  // namespace
 
 int attach_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << attach_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, attach_help)) return status_ok;
   const auto dashes = std::ranges::find(arguments, "--");
   if (dashes == arguments.end() || dashes - arguments.begin() > 1 || std::next(dashes) == arguments.end()) {
     std::cerr << "sluice attach: a run and a program are expected\nwrite sluice attach [RUN] -- PROGRAM …\n";

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -12,6 +11,7 @@
 #include "log_choice.hpp"
 #include "run_choice.hpp"
 #include "sluice/workflows/byte_size.hpp"
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -42,13 +42,6 @@ struct CleanOptions {
   bool is_dry = false;
 };
 
-std::optional<std::uint64_t> read_count(const std::string& text) {
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return count;
-}
-
 /// Takes an option with a value; what is wrong with it, or nothing.
 std::string read_limit(const std::string& option, const std::string& value, CleanOptions& options) {
   if (option == "--at-most") {
@@ -58,7 +51,7 @@ std::string read_limit(const std::string& option, const std::string& value, Clea
                : option + " is '" + value + "': write " + std::string(workflows::byte_size_forms);
   }
   auto& count = option == "--keep" ? options.keep : options.days;
-  count = read_count(value);
+  count = whole_number<std::uint64_t>(value);
   return count ? "" : option + " is '" + value + "': write a whole number";
 }
 
@@ -127,10 +120,7 @@ bool may_remove(const FormerRun& run, const CleanOptions& options) {
 }  // namespace
 
 int clean_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << clean_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, clean_help)) return status_ok;
   CleanOptions options;
   if (const std::string problem = read_clean_options(arguments, options); !problem.empty()) {
     std::cerr << "sluice clean: " << problem

@@ -1,11 +1,15 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::coordinator {
 
 /// The arguments after the command's name.
 using Arguments = std::vector<std::string>;
+
+/// Prints the help of a command if its first argument asks for it, and returns whether it does.
+[[nodiscard]] bool prints_help(const Arguments& arguments, std::string_view help);
 
 /// `sluice run`, `check`, `exec`. Each function returns the exit status. It prints mistakes in the command
 /// line or the workflow on stderr.

@@ -108,10 +108,7 @@ void copy(const RunRecord& run, const std::string& wanted, fs::path destination)
 }  // namespace
 
 int cp_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << cp_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, cp_help)) return status_ok;
   if (arguments.size() != 2) {
     std::cerr << "sluice cp: a file and a destination are needed\nwrite sluice cp RUN:FILE DEST\n";
     return status_mistake;

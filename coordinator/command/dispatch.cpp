@@ -99,6 +99,12 @@ int unknown_command(const std::string& name) {
 
 }  // namespace
 
+bool prints_help(const Arguments& arguments, std::string_view help) {
+  const bool is_asked = !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h");
+  if (is_asked) std::cout << help;
+  return is_asked;
+}
+
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) {
     std::cerr << usage();

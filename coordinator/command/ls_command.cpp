@@ -80,10 +80,7 @@ int list_runs(const std::vector<RunRecord>& runs) {
 }  // namespace
 
 int ls_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << ls_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, ls_help)) return status_ok;
   bool is_json = false;
   std::string named;
   for (const std::string& argument : arguments) {

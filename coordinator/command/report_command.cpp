@@ -76,10 +76,7 @@ int write_out(const std::string& text, const std::string& output) {
 }  // namespace
 
 int report_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << report_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, report_help)) return status_ok;
   ReportOptions options;
   if (const std::string problem = read_report_options(arguments, options); !problem.empty())
     return report_mistake(problem);

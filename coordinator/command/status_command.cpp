@@ -119,10 +119,7 @@ void show_views(const RunRecord& run, const StatusOptions& options, bool& has_sh
 }  // namespace
 
 int status_command(const Arguments& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    std::cout << status_help;
-    return status_ok;
-  }
+  if (prints_help(arguments, status_help)) return status_ok;
   const auto options = read_status_options(arguments);
   if (!options) return status_mistake;
   const auto run = choose_run("status", options->run);

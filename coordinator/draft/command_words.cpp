@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 
 #include "sluice/workflows/command_advice.hpp"
 #include "sluice/workflows/shell_words.hpp"
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -30,9 +30,7 @@ bool contains(const Names& names, std::string_view name) {
 }
 
 int number_of(std::string_view word) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() ? number : 0;
+  return whole_number<int>(word).value_or(0);
 }
 
 /// Of srun, -c is the number of processors of a rank.

@@ -1,6 +1,5 @@
 #include "trial.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,19 +10,13 @@
 
 #include "child_process.hpp"
 #include "exit_status.hpp"
+#include "files_on_disk.hpp"
 #include "launch.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/tool_files.hpp"
 
 namespace sluice::coordinator {
 namespace {
-
-std::int64_t modification_time_of(const std::filesystem::path& file) {
-  constexpr std::int64_t ns_per_s = 1'000'000'000;
-  struct stat facts {};
-  if (::stat(file.c_str(), &facts) != 0) return 0;
-  return facts.st_mtim.tv_sec * ns_per_s + facts.st_mtim.tv_nsec;
-}
 
 void note_moved(const std::filesystem::path& directory, TriedProgram& program) {
   std::error_code error;

@@ -42,14 +42,14 @@ bool is_similar(const std::string& pattern, const std::string& name) {
          formats::edit_distance(pattern, name) <= most_slips;
 }
 
-bool was_changed_since(const fs::path& file, std::int64_t began_ns) {
+}  // namespace
+
+std::int64_t modification_time_of(const fs::path& file) {
   constexpr std::int64_t ns_in_s = 1'000'000'000;
   struct stat facts {};
-  return ::stat(file.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
-         facts.st_mtim.tv_sec * ns_in_s + facts.st_mtim.tv_nsec >= began_ns;
+  if (::stat(file.c_str(), &facts) != 0) return 0;
+  return facts.st_mtim.tv_sec * ns_in_s + facts.st_mtim.tv_nsec;
 }
-
-}  // namespace
 
 fs::path similar_file(const workflows::Workflow& workflow, const workflows::FileRule& rule,
                       std::int64_t began_ns) {
@@ -60,7 +60,7 @@ fs::path similar_file(const workflows::Workflow& workflow, const workflows::File
   };
   const std::string pattern = last_part(rule.pattern);
   int left = 10'000;  // entries to look at: the directory may be a large one
-  std::error_code error;
+  std::error_code error, unknown;
   fs::recursive_directory_iterator entry(fs::absolute(workflow.file).parent_path(),
                                          fs::directory_options::skip_permission_denied, error);
   for (const fs::recursive_directory_iterator end; !error && entry != end && --left > 0;
@@ -69,7 +69,8 @@ fs::path similar_file(const workflows::Workflow& workflow, const workflows::File
     if (name.starts_with('.')) {
       entry.disable_recursion_pending();
     } else if (is_similar(pattern, name) && !is_another_rules(name) &&
-               !formats::is_tool_file(entry->path().native()) && was_changed_since(entry->path(), began_ns)) {
+               !formats::is_tool_file(entry->path().native()) && entry->is_regular_file(unknown) &&
+               modification_time_of(entry->path()) >= began_ns) {
       return entry->path();
     }
   }

@@ -1,12 +1,12 @@
 #include "job_time.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <vector>
 
 #include "child_process.hpp"
 #include "sluice/formats/error.hpp"
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -14,11 +14,8 @@ namespace {
 using std::chrono::seconds;
 
 std::optional<std::int64_t> digits_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || problem != std::errc() || rest != text.data() + text.size() || number < 0)
-    return std::nullopt;
-  return number;
+  const auto number = whole_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::string value_in(const Environment& environment, const char* name) {

@@ -1,12 +1,12 @@
 #include "matcher_launch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/run_processes.hpp"
 #include "sluice/runtime/spill_file.hpp"
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -17,11 +17,7 @@ constexpr int most_virtual_nodes = 64;
 std::optional<int> positive_number(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   if (found == environment.end()) return std::nullopt;
-  const std::string& text = found->second;
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc{} && rest == text.data() + text.size() && value > 0;
-  return is_number ? value : 0;
+  return std::max(whole_number<int>(found->second).value_or(0), 0);
 }
 
 /// Places the first matchers on this machine, in any order of mpirun's nodes.

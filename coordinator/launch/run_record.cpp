@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/rules.hpp"
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -29,15 +29,6 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, problem] = std::from_chars(text.data(), end, number);
-  if (problem != std::errc() || rest != end) return std::nullopt;
-  return number;
-}
-
 std::optional<RunRecord> read_record(const fs::path& path) {
   std::ifstream stream(path);
   std::string version;
@@ -49,8 +40,8 @@ std::optional<RunRecord> read_record(const fs::path& path) {
   std::getline(stream, process);
   std::getline(stream, began);
   if (!std::getline(stream, record.flow) || !std::getline(stream, record.log_directory)) return std::nullopt;
-  const auto id = number_of<pid_t>(process);
-  const auto time = number_of<std::time_t>(began);
+  const auto id = whole_number<pid_t>(process);
+  const auto time = whole_number<std::time_t>(began);
   if (!id || !time) return std::nullopt;
   std::ostringstream rules;
   rules << stream.rdbuf();

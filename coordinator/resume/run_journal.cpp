@@ -75,8 +75,7 @@ FormerRun read_any_journal(const fs::path& log_directory) {
 /// Nothing where there is no journal with a record of steps.
 std::optional<FormerRun> read_journal(const fs::path& log_directory) {
   FormerRun run = read_any_journal(log_directory);
-  if (!run.has_record || run.name.empty() || (!run.has_started && run.resumes == 0)) return std::nullopt;
-  return run;
+  return run.has_work() ? std::optional(std::move(run)) : std::nullopt;
 }
 
 bool is_written(const FormerRun& run, const char* file) {

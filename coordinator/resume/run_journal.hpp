@@ -69,9 +69,11 @@ struct FormerRun {
   bool goes_on = false;     ///< as far as logged_runs() has found
 
   [[nodiscard]] bool has_ended_well() const noexcept { return status == 0; }
-  [[nodiscard]] bool can_be_resumed() const noexcept {
-    return has_record && (has_started || resumes > 0) && !has_ended_well() && !goes_on;
+  /// Whether it has done something, and has a record of it.
+  [[nodiscard]] bool has_work() const noexcept {
+    return !name.empty() && has_record && (has_started || resumes > 0);
   }
+  [[nodiscard]] bool can_be_resumed() const noexcept { return has_work() && !has_ended_well() && !goes_on; }
   /// Whether the machine was started again since the run was killed: what the system had not written to its
   /// disks by itself may be missing.
   [[nodiscard]] bool was_cut_off() const;

@@ -1,11 +1,12 @@
 #include "value_records.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
+
+#include "whole_number.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -18,13 +19,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
   parts.push_back(text);
   return parts;
-}
-
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::string relative_path(std::string_view path, const std::filesystem::path& tree) {
@@ -44,8 +38,8 @@ void read_rank(const std::filesystem::path& file, AccessSite site, const std::fi
   constexpr std::size_t fields = 7;
   for_each_line(file, [&](const std::vector<std::string_view>& parts) {
     if (parts.size() != fields) return;
-    const auto elements = number_of(parts[3]);
-    const auto status = number_of(parts[4]);
+    const auto elements = whole_number<std::int64_t>(parts[3]);
+    const auto status = whole_number<std::int64_t>(parts[4]);
     if (!elements || !status) return;
     site.path = relative_path(parts[1], tree);
     const bool is_get = parts[0] == "get";
@@ -71,7 +65,8 @@ void read_files(const std::filesystem::path& file, const std::string& component,
 std::vector<std::int64_t> numbers_of(std::string_view text) {
   std::vector<std::int64_t> numbers;
   if (text.empty()) return numbers;
-  for (const std::string_view part : split(text, ',')) numbers.push_back(number_of(part).value_or(-1));
+  for (const std::string_view part : split(text, ','))
+    numbers.push_back(whole_number<std::int64_t>(part).value_or(-1));
   return numbers;
 }
 
@@ -215,7 +210,7 @@ RunRecords read_records(const std::filesystem::path& directory, const std::files
     const std::string name = entry.path().filename().string();
     if (name == "files") {
       read_files(entry.path(), component, tree, records);
-    } else if (const auto rank = number_of(name)) {
+    } else if (const auto rank = whole_number<std::int64_t>(name)) {
       read_rank(entry.path(), {component, static_cast<int>(*rank), {}}, tree, records);
     }
   }
@@ -272,7 +267,8 @@ bool has_read_otherwise(const RunRecords& first, const RunRecords& second, const
 std::string without_step(const std::string& path) {
   static constexpr std::string_view mark = ".step-";
   const std::size_t at = path.rfind(mark);
-  if (at == std::string::npos || !number_of(std::string_view(path).substr(at + mark.size()))) return path;
+  if (at == std::string::npos || !whole_number<std::int64_t>(std::string_view(path).substr(at + mark.size())))
+    return path;
   return path.substr(0, at);
 }
 

@@ -149,18 +149,22 @@ bool begin_noting(int descriptor, int flags) noexcept {
 void note_write(int descriptor, off_t offset, std::uint64_t bytes) noexcept {
   NotedFile* const file = find(descriptor);
   if (file == nullptr) return;
-  // Linux appends, whatever the offset is.
-  file->is_appended || offset < 0 ? void(file->is_lost = true)
-                                  : note(*file, static_cast<std::uint64_t>(offset), bytes);
+  // With O_APPEND, Linux appends whatever the offset is.
+  if (file->is_appended || offset < 0)
+    file->is_lost = true;
+  else
+    note(*file, static_cast<std::uint64_t>(offset), bytes);
 }
 
 std::optional<std::uint64_t> note_write_here(int descriptor, std::uint64_t bytes) noexcept {
   NotedFile* const file = find(descriptor);
   if (file == nullptr) return std::nullopt;
   struct stat facts {};
-  const off_t place = !file->is_appended                 ? ::lseek(descriptor, 0, SEEK_CUR)
-                      : ::fstat(descriptor, &facts) == 0 ? facts.st_size
-                                                         : -1;
+  off_t place = -1;
+  if (!file->is_appended)
+    place = ::lseek(descriptor, 0, SEEK_CUR);
+  else if (::fstat(descriptor, &facts) == 0)
+    place = facts.st_size;
   if (place < 0) file->is_lost = true;
   const auto offset = static_cast<std::uint64_t>(std::max<off_t>(place, 0));
   note(*file, offset, bytes);

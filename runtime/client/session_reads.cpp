@@ -177,12 +177,13 @@ bool Session::copy_opened(const OfferPage& writes, std::uint32_t slot, Read& rea
         if (header.version != 0) opened.version = header.version;
         has_header = true;
       } else if (letter.type == MessageType::close) {
-        auto publish = std::get<PublishRequest>(decode<Close>(letter.fields).how);
-        if (publish.step != read.step) return false;
-        const LogPattern& pattern = publish.pattern;
-        opened.record_count = std::max({opened.record_count, publish.record_count, pattern.records_end});
+        auto close = decode<Close>(letter.fields);
+        auto* const publish = std::get_if<PublishRequest>(&close.how);
+        if (publish == nullptr || publish->step != read.step) return false;
+        const LogPattern& pattern = publish->pattern;
+        opened.record_count = std::max({opened.record_count, publish->record_count, pattern.records_end});
         is_apart = is_apart && !pattern.reaches_below_base && pattern.base_record == 0;
-        for (LogRange& range : publish.ranges) {
+        for (LogRange& range : publish->ranges) {
           range.writer = rank;
           opened.ranges.push_back(range);
         }

@@ -107,12 +107,12 @@ std::uint64_t size_of(const ByteRanges& ranges) noexcept {
   return static_cast<std::uint64_t>(bytes);
 }
 
-std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size) {
-  ByteRanges within;
+std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size) noexcept {
   const auto end = static_cast<std::int64_t>(size);
+  std::int64_t bytes = 0;
   for (const storage::FileRange& range : ranges)
-    if (range.begin < end) within.push_back({range.begin, std::min(range.end, end)});
-  return size_of(within);
+    bytes += std::max(std::min(range.end, end) - range.begin, std::int64_t{0});
+  return static_cast<std::uint64_t>(bytes);
 }
 
 ByteRanges united(const ByteRanges& a, const ByteRanges& b) {
@@ -173,21 +173,11 @@ std::uint64_t compare_parts(FileParts file, FileParts base, std::uint64_t offset
   return offset;
 }
 
-}  // namespace
-
-/// What is behind the end of the base need not be read.
-ByteRanges changed_ranges(const SharedFile& file, const SharedFile& base) {
-  const std::uint64_t size = file_size(*file), common = std::min(size, file_size(*base));
-  ByteRanges changed;
-  compare_parts(
-      FileParts(file), FileParts(base), 0, common,
-      [&](std::uint64_t offset, auto here, auto there) { append_changed(here, there, offset, changed); });
-  append_range(common, size - common, changed);
-  return changed;
-}
-
-ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base, const ByteRanges& where) {
-  const std::uint64_t size = file_size(file), common = std::min(size, file_size(base));
+/// What is behind the end of the base need not be read. `File`: of what FileParts are made.
+template <class File>
+ByteRanges changed_within(const File& file, std::uint64_t size, const File& base, std::uint64_t base_size,
+                          const ByteRanges& where) {
+  const std::uint64_t common = std::min(size, base_size);
   ByteRanges changed;
   std::uint64_t at = 0;
   for (const storage::FileRange& range : where) {
@@ -201,6 +191,17 @@ ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base
   }
   append_range(common, size - common, changed);
   return changed;
+}
+
+}  // namespace
+
+ByteRanges changed_ranges(const SharedFile& file, const SharedFile& base) {
+  const std::uint64_t size = file_size(*file);
+  return changed_within(file, size, base, file_size(*base), {{0, static_cast<std::int64_t>(size)}});
+}
+
+ByteRanges changed_ranges(const FileDescriptor& file, const FileDescriptor& base, const ByteRanges& where) {
+  return changed_within(file, file_size(file), base, file_size(base), where);
 }
 
 ByteRanges copy_changes(const FileDescriptor& file, const SharedFile& base, const FileDescriptor& to) {

@@ -19,7 +19,7 @@ namespace sluice::runtime {
 using ByteRanges = std::vector<storage::FileRange>;
 [[nodiscard]] std::uint64_t size_of(const ByteRanges& ranges) noexcept;
 /// Of what lies in a file of that size.
-[[nodiscard]] std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size);
+[[nodiscard]] std::uint64_t size_within(const ByteRanges& ranges, std::uint64_t size) noexcept;
 /// The bytes of one or the other.
 [[nodiscard]] ByteRanges united(const ByteRanges& a, const ByteRanges& b);
 /// The bytes of `file` in pages that `base` does not have at the same place, or behind its end. Throws

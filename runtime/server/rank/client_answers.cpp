@@ -17,7 +17,7 @@ namespace sluice::runtime {
 namespace {
 
 /// A process has the step open, and gets the bytes of the file that it stands for.
-Open image_of(matcher::StepId step) {
+Open open_for_image(matcher::StepId step) {
   Open open;
   open.wants = Open::Form::bytes;
   open.taken.step = step;
@@ -68,7 +68,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Granted& gr
 /// Where another matcher has made it, its memory may have been needed meanwhile: then it is made anew.
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady& image) {
   if (!parts_.base.store.contains(image.file)) {
-    parts_.base.tree.send_up(ClientRequest{client.id, tag, image_of(image.step)});
+    parts_.base.tree.send_up(ClientRequest{client.id, tag, open_for_image(image.step)});
     return;
   }
   parts_.clients.send_image(client, tag, {image.bytes}, parts_.base.store.descriptor(image.file));
@@ -108,7 +108,7 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
   if (published_.give_image(client, tag, opened.step)) return;
   // Later: the registry may be in the middle of something.
   boost::asio::post(parts_.base.loop, [this, id = client.id, tag, step = opened.step] {
-    parts_.base.tree.send_up(ClientRequest{id, tag, image_of(step)});
+    parts_.base.tree.send_up(ClientRequest{id, tag, open_for_image(step)});
   });
 }
 

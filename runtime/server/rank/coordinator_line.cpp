@@ -42,9 +42,8 @@ void CoordinatorLine::in_turn(Work work) {
 /// enough.
 void CoordinatorLine::look_soon() {
   constexpr std::chrono::milliseconds first{100}, none{0}, last{1000};
-  const bool is_due = look_timer_.expiry() > std::chrono::steady_clock::now();
-  if (!service_->is_anybody_waiting()) next_look_ = none;
-  if (is_due || next_look_ >= last || !service_->is_anybody_waiting()) return;
+  if (!service_->is_anybody_waiting()) return void(next_look_ = none);
+  if (next_look_ >= last || look_timer_.expiry() > std::chrono::steady_clock::now()) return;
   next_look_ = next_look_ == none ? first : 2 * next_look_;
   look_timer_.expires_after(next_look_);
   look_timer_.async_wait([this](const boost::system::error_code& error) {

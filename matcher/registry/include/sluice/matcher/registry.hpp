@@ -100,8 +100,7 @@ class Registry {
   ///   drain that has begun ends.
   /// - change and hide throw Error: NC_ENOENT, NC_EPERM; answered when the file counts as removed.
   /// - With Open::taken, rank 0 of a group takes the step, or the read, that the group was offered, for all
-  /// its
-  ///   processes; or it is image(). Throws Error(NC_EINVAL) when it was not offered.
+  ///   its processes; or it is image(). Throws Error(NC_EINVAL) when it was not offered.
   void open(const Ticket& ticket, ProcessId process, Open request, const WrittenFile& follows = {});
   using Caller = matcher::Caller;
   /// The same of each of them. `request.member.rank` is not used. Who may not make the call is refused.

@@ -62,9 +62,8 @@ class Session : public SegmentSource {
   void remove(const DatasetKey& key, const std::string& path = {});
   [[nodiscard]] WritableSegment need_segment(const SegmentRequest& request) override;
 
-  /// Returns when disk space has been returned, or may have been. Throws Error(NC_ENO_SPACE) when no process
-  /// can free any.
-  /// Returns Done::given_back.
+  /// Waits until disk space has been returned, or may have been. Returns Done::given_back. Throws
+  /// Error(NC_ENO_SPACE) when no process can free any.
   [[nodiscard]] std::uint64_t await_disk(const DiskRequest& request);
 
   /// An exchange of libsluice_files about a file that this process writes or changes by the C library:
