@@ -36,6 +36,7 @@ bool fits(const std::string& pattern, const std::string& name) {
 bool is_similar(const std::string& pattern, const std::string& name) {
   constexpr std::size_t most_slips = 2, least_length = 5;
   const std::string stem = fs::path(pattern).stem().string();
+  if (pattern.find_first_not_of("*?") == std::string::npos) return false;  // it is like every name
   if (fits(pattern, name)) return true;
   if (stem.find_first_not_of("*?") != std::string::npos && fits(stem + ".*", name)) return true;
   return pattern.size() >= least_length && pattern.find_first_of("*?[") == std::string::npos &&

@@ -31,7 +31,7 @@ def names():
 
 def others():
     """Files of other names, of other rules, and from before the run are not meant."""
-    for pattern, made in (("a.nc", "b.nc"), ("*.nc", "x.txt"), ("a.nc", "ab.txt"), ("a.nc", ".a.nc")):
+    for pattern, made in (("out/*", "a.dat"), ("a.nc", "b.nc"), ("*.nc", "x.txt"), ("a.nc", "ab.txt"), ("a.nc", ".a.nc")):
         expect("was written during" not in told(pattern, made), f"{pattern}, {made}")
     expect("was written during" not in told("A.dat", "a.dat", "  - {path: a.dat, writer: w, readers: [r], keep: true}\n"), "a file of another rule")
     with open("a.data", "w") as old:
