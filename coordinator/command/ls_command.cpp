@@ -64,6 +64,7 @@ std::string files_as_json(const RunRecord& run, const runtime::Listing& listing)
         .member("path", file.path)
         .member("bytes", bytes_of(file))
         .member("age_ms", static_cast<std::uint64_t>(file.age_ms))
+        .member("publication", static_cast<std::uint64_t>(file.publication))
         .member("in_memory", file.step != 0)
         .end_object();
   return json.end_list().end_object().text() + '\n';

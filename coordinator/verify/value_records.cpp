@@ -221,7 +221,8 @@ void leave_out_unlike_reads(RunRecords& files, RunRecords& memory,
                             const std::function<bool(const std::string& path)>& may_be_unlike) {
   const Gets gets = gets_of(files);
   for (auto& [site, accesses] : memory.accesses)
-    if (may_be_unlike(site.path) && !gets.contains(site)) std::erase_if(accesses, &RecordedAccess::is_get);
+    if (may_be_unlike(site.path) && !gets.contains(site))
+      std::erase_if(accesses, [](const RecordedAccess& access) { return access.is_get; });
   std::erase_if(files.reads, [&](const auto& entry) {
     return may_be_unlike(entry.first.path) && !memory.reads.contains(entry.first);
   });

@@ -56,6 +56,7 @@ class File:
     bytes: int
     published: float  #: seconds since 1970
     in_memory: bool  #: False: it is an ordinary file on disk
+    publication: int  #: its number among all publications of the run
 
 
 class Report:
@@ -122,7 +123,7 @@ def files(run: Optional[RunName] = None) -> list[File]:
     """What a run that goes on has published, the newest first. Without a name: the only run."""
     now = time.time()
     found = [File(published=now - file.pop("age_ms") / 1000, **file) for file in json.loads(_call("ls", "--json", *_named(run)))["files"]]
-    return sorted(found, key=lambda file: file.published, reverse=True)
+    return sorted(found, key=lambda file: file.publication, reverse=True)
 
 
 def status(run: Optional[RunName] = None) -> dict[str, Any]:
