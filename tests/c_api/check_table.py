@@ -19,7 +19,7 @@ CALLS_ALL = "calls.h"  # whoever includes it calls all data functions of one var
 def rows():
     table = document.read_text().split("## Functions")[1].split("## ")[0]
     for line in re.findall(r"(?m)^\| (`.*) \|$", table):
-        functions, count, state, tests = [cell.strip() for cell in line.split("|")]
+        functions, count, tests = [cell.strip() for cell in line.split("|")]
         yield [f for f in re.findall(r"`([\w*…]+)`", functions) if f != "_all"], int(count), re.findall(r"`(\w+)`", tests)
 
 
