@@ -99,7 +99,6 @@ DispatchTable& table();
 /// A file that a program leaves open is written when it ends: HDF5 does so, and a file by the C library has
 /// what was flushed.
 void close_all() noexcept {
-  if (!is_mpi_active()) return;
   (void)guard([&] {
     for (const int ncid : carried_ids()) {
       const CarriedDataset* const dataset = find_carried(ncid);

@@ -330,12 +330,15 @@ void Opens::decide_newest(Group& group) {
     return parts_.groups.wait(group, Group::WaitsFor::own_step);
   Step* const newest = dataset != nullptr ? dataset->newest : nullptr;
   const bool is_writer = group.component->name == parts_.rules.of(group.key).writer;
-  const Step* const last =
+  Step* const last =
       dataset == nullptr || dataset->in_progress.empty() ? nullptr : dataset->in_progress.back();
   if (last != nullptr && group.which == Open::Which::last && !last->is_in_files) {
     parts_.groups.wait(group, Group::WaitsFor::own_step);
   } else if (last != nullptr && is_writer && last->is_in_files) {
     parts_.outcomes.show_file(group, last->path);
+    // What is written by the C library has a version when it is closed; until then its matcher has its bytes.
+  } else if (last != nullptr && is_writer && group.which == Open::Which::growing && last->version != 0) {
+    parts_.outcomes.give_step(group, *last);
   } else if (newest != nullptr && !newest->is_in_files) {
     parts_.outcomes.give_step(group, *newest);
   } else if (newest != nullptr) {

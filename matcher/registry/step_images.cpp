@@ -24,27 +24,40 @@ std::uint64_t file_bytes_of(const Step& step) {
   return static_cast<std::uint64_t>(formats::file_bytes(header, layout));
 }
 
+/// What its puts may add to the file before they are told: at most all of their data.
+std::uint64_t bytes_of_records(const Step& step) {
+  std::uint64_t sum = 0;
+  for (const auto& [node, bytes] : step.staged_bytes()) sum += bytes;
+  return sum;
+}
+
 }  // namespace
 
 bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
-  if (parts_.datasets.reader(process, id).group == nullptr)
+  const Group* const group = parts_.datasets.reader(process, id).group;
+  if (group == nullptr)
     throw Error(NC_EBADID, process.name() + " does not have step " + std::to_string(id) + " open");
   Step& step = parts_.datasets.step(id);
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
   const std::uint32_t node = process.place.node;
-  if (step.state == StepState::in_progress && step.publish_at != PublishAt::sync) {
+  const bool sees_all = step.state == StepState::in_progress && group->which == Open::Which::growing;
+  if (step.state == StepState::in_progress && !sees_all && step.publish_at != PublishAt::sync) {
     // Not before all has been put: a reader of a file cannot wait for single elements.
     const std::string text = parts_.names.quoted(step.key) + " (all of it, to read it as a file)";
     parts_.get_waits.begin({ticket, process.id, step.id, text, parts_.now_ms(), true});
     return true;
   }
-  parts_.spare_images.want_on(node);
-  asked_by_[step.key.rule].insert(process.place);
-  const StepImage::Reader reader{ticket, process.id, step.revision};
+  if (sees_all) {
+    ++step.revision;  // puts are not told
+  } else {
+    parts_.spare_images.want_on(node);
+    asked_by_[step.key.rule].insert(process.place);
+  }
+  const StepImage::Reader reader{ticket, process.id, step.revision, sees_all};
   const auto known = step.images.find(node);
   if (known == step.images.end()) return begin(step, process.place, &reader);
   StepImage& image = known->second;
-  if (image.is_ready && image.revision != step.revision) {  // the step has grown since
+  if (image.is_ready && (image.revision != step.revision || image.shows_all)) {  // the step has grown since
     step.images.erase(known);
     return begin(step, process.place, &reader);
   }
@@ -60,9 +73,11 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
 bool StepImages::begin(Step& step, MatcherPlace place, const StepImage::Reader* reader) {
   StepImage& image = step.images[place.node];
   image.revision = step.revision;
+  image.shows_all = reader != nullptr && reader->sees_all;
   try {
     image.bytes = step.file_bytes.value_or(0);
     if (!step.file_bytes) image.bytes = file_bytes_of(step);
+    if (image.shows_all) image.bytes += bytes_of_records(step);
     if (reader != nullptr) image.waiting.push_back(*reader);
     const InboundSize size{image.bytes, 0, reader == nullptr, SegmentUse::image};
     if (reader == nullptr) return parts_.memory_waits.lease_inbound({}, step.id, place, size, std::nullopt);
@@ -102,7 +117,7 @@ bool StepImages::note_made(StepId id, SegmentId file, const DrainOutcome& outcom
     parts_.spare_images.add(*step, node);
     std::vector<StepImage::Reader> late;
     for (StepImage::Reader& reader : std::exchange(image.waiting, {})) {
-      if (reader.revision > image.revision) {
+      if (reader.revision > image.revision || reader.sees_all != image.shows_all) {
         late.push_back(reader);
       } else {
         parts_.answers.image_ready(reader.ticket, *step, image);

@@ -272,6 +272,7 @@ struct ImageOrder {
   matcher::SegmentId file = 0;
   std::uint8_t version = 1;  ///< CDF version of the file
   std::optional<FileSource> source = {};
+  bool shows_all = false;  ///< StepImage::shows_all
 };
 /// A copy of a step as a file, on disk (a drain) or as an image; each part → CopyNote. The step's view came
 /// before. A drain's order: the step is complete. Then, where there are several parts, the tables of all

@@ -88,7 +88,7 @@ SLUICE_FIELDS(DrainOrder, m.path, m.version, m.keep, m.part, m.parts, m.drained_
               m.run, m.run_begin_ns, m.origin)
 SLUICE_FIELDS(DrainEnd, m.are_parts_written)
 SLUICE_FIELDS(FileSource, m.matcher, m.bytes)
-SLUICE_FIELDS(ImageOrder, m.file, m.version, m.source)
+SLUICE_FIELDS(ImageOrder, m.file, m.version, m.source, m.shows_all)
 SLUICE_FIELDS(MakeCopy, m.step, m.what)
 SLUICE_FIELDS(Look, m.request)
 SLUICE_FIELDS(StartServing, m.spill_directory, m.may_spill_elsewhere, m.prewarm_bytes, m.memory_bytes)

@@ -370,7 +370,8 @@ void publish_drained(storage::FileSystem& system, storage::PartialFile& partial,
 
 std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, const DrainWatcher& watcher,
                          const DrainOptions& options) {
-  StepSource source(*task.view, {task.segments, task.tables, true, {}, task.remote.get()});
+  if (task.shows_all && task.view->header.empty()) return 0;  // definitions have not ended: as on disk
+  StepSource source(*task.view, {task.segments, task.tables, true, {}, task.remote.get(), task.shows_all});
   const std::string path = "/proc/self/fd/" + std::to_string(task.image->number());
   const auto file = system.open(path, storage::OpenMode::update);
   const KeptFile kept = file_of(task, source);

@@ -23,7 +23,8 @@ struct DrainTask {
   std::shared_ptr<RemoteLogs> remote =
       {};  ///< an image: data of other nodes; null: all is here. Shared with the loop
   std::shared_ptr<const FileDescriptor> image =
-      {};  ///< an image: the file; shared with the store of segments
+      {};                  ///< an image: the file; shared with the store of segments
+  bool shows_all = false;  ///< an image: of a step in progress, with all that was put
   /// The step was written as a file, with these bytes; shared with the images of the node.
   std::shared_ptr<const FileDescriptor> file = {};
 };

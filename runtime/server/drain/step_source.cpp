@@ -84,6 +84,7 @@ StepSource::StepSource(const matcher::StepView& view, const Parts& parts)
     : view_(view),
       segments_(parts.segments, parts.tables),
       has_fill_(parts.has_fill),
+      shows_all_(parts.shows_all),
       remote_(parts.remote),
       index_(segments_) {
   if (view.header.empty()) return;
@@ -92,7 +93,8 @@ StepSource::StepSource(const matcher::StepView& view, const Parts& parts)
     return;
   }
   index_.set_header(view.header);
-  index_.update(view.logs, true, matcher::Visibility::published);
+  index_.update(view.logs, !shows_all_,
+                shows_all_ ? matcher::Visibility::everything : matcher::Visibility::published);
 }
 
 /// Null when the log has no data there.
@@ -100,9 +102,10 @@ const matcher::LogRange* StepSource::range_of(std::uint32_t writer, std::uint64_
   return matcher::range_at(index_.ranges(writer), log_offset).range;
 }
 
-/// When each put is visible at once, the request tables know more records than the writers have reported.
+/// The request tables know more records than the writers have reported.
 std::int64_t StepSource::record_count() const noexcept {
-  const bool is_told_by_tables = view_.publish_at == matcher::PublishAt::write && view_.is_cut;
+  const bool is_told_by_tables =
+      shows_all_ || (view_.publish_at == matcher::PublishAt::write && view_.is_cut);
   return is_told_by_tables ? std::max(view_.record_count, index_.records_end()) : view_.record_count;
 }
 

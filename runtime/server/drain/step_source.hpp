@@ -70,6 +70,7 @@ class StepSource {
     std::span<const matcher::TablePosition> behind = {};
     /// For the data of other nodes; null: that is undefined.
     RemoteLogs* remote = nullptr;
+    bool shows_all = false;  ///< of a step in progress: what readers do not see yet, too
   };
 
   /// Reads the request tables. `view` and `parts` must outlive this object. Throws Error(NC_EIO) when they
@@ -114,6 +115,7 @@ class StepSource {
   const matcher::StepView& view_;
   MappedSegments segments_;
   bool has_fill_;
+  bool shows_all_;
   RemoteLogs* remote_;
   matcher::StepIndex index_;
   /// what the present read needs of other nodes: ranges in ascending order, and their bytes side by side

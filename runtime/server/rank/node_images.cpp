@@ -124,6 +124,7 @@ void NodeImages::begin(matcher::StepId step, const ImageOrder& order) {
   DrainTask task{known->view, {}, {}};
   task.order.path = known->view->name;
   task.order.version = order.version;
+  task.shows_all = order.shows_all;
   task.remote = remote_;
   task.image = base_.store.descriptor(order.file);
   under_way_.insert_or_assign(step, order);

@@ -178,18 +178,18 @@ void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
       boost::asio::post(base_.loop, [this, next] { open_now(next); });
     };
   }
-  look(open.client, open.tag, open.request, std::move(then));
+  look(open.client, open.tag, open.request, Open::Which::growing, std::move(then));
 }
 
-/// Asks the registry for the newest bytes of the name. Without `then`, the client gets them.
-void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Found then) {
+/// Asks the registry for the bytes of the name. Without `then`, the client gets them.
+void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Open::Which which, Found then) {
   Client* const client = clients_.find(id);
   if (client == nullptr) return;
   Client::ImageRead& look = client->image_reads[tag];
   look.is_own = true;
   look.then = std::move(then);
   const Member alone{random_number() >> 1, 0, 1, false};
-  const auto which = name.is_in_place ? Open::Which::last : Open::Which::newest;
+  if (name.is_in_place) which = Open::Which::last;
   Open newest{name.key, alone, name.path, Purpose::read, which};
   newest.is_on_disk = name.is_on_disk;
   base_.tree.send_up(ClientRequest{id, tag, std::move(newest)});

@@ -141,7 +141,7 @@ class WrittenFiles {
   void take_into_memory(const File& file);
 
   using Found = std::function<void(const SharedFile&)>;
-  void look(ClientId client, std::uint32_t tag, const OpenFile& name, Found then);
+  void look(ClientId client, std::uint32_t tag, const OpenFile& name, Open::Which which, Found then);
 
   // Syncs: written_syncs.cpp
   using Then = std::function<void(const Outcome&)>;

@@ -238,12 +238,13 @@ bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& na
 
 void WrittenFiles::look_for(const RenamingPtr& renaming, const OpenFile& name) {
   // Later: the registry may be in the middle of something.
-  look(renaming->client, renaming->tag, name, [this, renaming, path = name.path](const SharedFile& found) {
+  const auto then = [this, renaming, path = name.path](const SharedFile& found) {
     renaming->found[path] = found;
     if (Client* const client = clients_.find(renaming->client))
       clients_.end_image_read(*client, renaming->tag);
     boost::asio::post(base_.loop, [this, renaming] { go_on(renaming); });
-  });
+  };
+  look(renaming->client, renaming->tag, name, Open::Which::newest, then);
 }
 
 void WrittenFiles::carry_out(const RenamingPtr& renaming) {

@@ -642,7 +642,7 @@ void RegistryService::image_ready(const Ticket& ticket, const matcher::Step& ste
 void RegistryService::make_image(const matcher::Step& step, const matcher::StepImage& image) {
   const std::uint32_t maker = nodes_.rank_of(matcher::owner_of(image.file.id()));
   informed_.tell(maker, 0, step);
-  ImageOrder order{image.file.id(), step.version};
+  ImageOrder order{image.file.id(), step.version, {}, image.shows_all};
   // What was made of the puts would have other bytes than the file.
   if (const auto with_file = informed_.matcher_with_file(step.id); with_file && step.file_bytes)
     order.source = FileSource{*with_file, *step.file_bytes};

@@ -53,8 +53,8 @@ end program
 """
 
 
-def compile_model(program):
+def compile_model(program, compiler="gfortran"):
     """Makes `model` of a program of netCDF-Fortran without its end, which may call ok(status)."""
     with open("model.f90", "w") as file:
         file.write(program + OK_OF_FORTRAN)
-    harness.call("gfortran", "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)
+    harness.call(compiler, "model.f90", "-I/usr/include", "-lnetcdff", "-lnetcdf", "-o", "model", status=0)

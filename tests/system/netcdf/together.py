@@ -45,16 +45,42 @@ def forked_writers():
         run()
 
 
-CHANGE = "import netCDF4\\ne = netCDF4.Dataset('a.nc', 'r+'); assert e['v'][1] == 5; e['v'][3] = 7; e.close()"
+SEEN = """
+def other(lines): return subprocess.run([sys.executable, '-c', 'import netCDF4, os, sys\\n' + lines], check=True)
+assert os.path.getsize('a.nc') > 0 and 'a.nc' in os.listdir('.')
+other("assert os.access('a.nc', os.R_OK) and 'a.nc' in os.listdir('.') and not os.path.exists('b.nc')")
+show = "assert netCDF4.Dataset('a.nc')['v'][:].tolist() == VALUES, netCDF4.Dataset('a.nc')['v'][:]"
+if 'KIND' == 'NETCDF4': d.sync()
+other(show.replace('VALUES', '[0, 1, 2]'))
+v[3] = 3; v[1] = 5
+if 'KIND' == 'NETCDF4': d.sync()
+other(show.replace('VALUES', '[0, 5, 2, 3]'))
+e = netCDF4.Dataset('b.nc', 'w', format='KIND'); assert os.path.exists('b.nc'); e.close()
+d.close()
+"""
+
+
+def seen():
+    """The writer's component finds what is open for writing, with all that was put; a netCDF-4 file with all that was put before the last sync, as on disk."""
+    for kind in KINDS:
+        for publish in ("close", "sync", "write"):
+            write_pair(kind, SEEN.replace("KIND", kind), [0, 5, 2, 3], more=f", publish: {publish}")
+            with open("read.py", "w") as file:
+                file.write("import netCDF4\nnetCDF4.Dataset('b.nc')\n" + SHOW.replace("VALUES", "[0, 5, 2, 3]"))
+            run()
+
+
+CHANGE = "import netCDF4\\ne = netCDF4.Dataset('a.nc', 'MODE'); assert e['v'][1] == 5; e['v'][3] = 7; e.close()"
 
 
 def one_after_another():
     """Who would change a file that another process writes waits until that has closed it, and has all that was put."""
     for kind in KINDS:
-        write_pair(kind, f"other = subprocess.Popen([sys.executable, '-c', \"{CHANGE}\"])\nv[1] = 5\nd.close()\nassert other.wait() == 0\n", [0, 5, 2, 7], more=", publish: close")
-        with open("read.py", "w") as file:
-            file.write("import netCDF4, time\nwhile netCDF4.Dataset('a.nc')['v'][:].tolist() != [0, 5, 2, 7]: time.sleep(0.01)\n")
-        run()
+        for mode in ("r+", "a"):
+            write_pair(kind, f"other = subprocess.Popen([sys.executable, '-c', \"{CHANGE.replace('MODE', mode)}\"])\nv[1] = 5\nd.close()\nassert other.wait() == 0\n", [0, 5, 2, 7], more=", publish: close")
+            with open("read.py", "w") as file:
+                file.write("import netCDF4, time\nwhile netCDF4.Dataset('a.nc')['v'][:].tolist() != [0, 5, 2, 7]: time.sleep(0.01)\n")
+            run()
 
 
 OPEN = """
@@ -72,13 +98,15 @@ program model
 
 
 def left_open():
-    """A program that ends without a close has written its file."""
-    for mode in ("nf90_64bit_data", "nf90_netcdf4"):
-        compile_model(OPEN.replace("MODE", mode))
-        write_flow("", "", writer="./model", reader=script("read.py", SHOW.replace("VALUES", "[0, 1, 2]")))
-        run()
+    """A program that ends without a close has written its file, also one that has ended MPI."""
+    with_mpi = OPEN.replace("  call ok(nf90_create", "  call mpi_init(x)\n  call ok(nf90_create") + "  call mpi_finalize(x)\n"
+    for compiler, program, ranks in (("gfortran", OPEN, ""), ("mpif90", with_mpi, "ranks: 1")):
+        for mode in ("nf90_64bit_data", "nf90_netcdf4"):
+            compile_model(program.replace("MODE", mode), compiler)
+            write_flow("", "", writer="./model", writer_key=ranks, reader=script("read.py", SHOW.replace("VALUES", "[0, 1, 2]")))
+            run()
 
 
-CASES = {"forked_readers": forked_readers, "forked_writers": forked_writers, "one_after_another": one_after_another, "left_open": left_open}
+CASES = {"forked_readers": forked_readers, "forked_writers": forked_writers, "one_after_another": one_after_another, "seen": seen, "left_open": left_open}
 clear_directory()
 CASES[sys.argv[2]]()

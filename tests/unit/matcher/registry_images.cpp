@@ -56,6 +56,11 @@ struct ImageWorld : World {
   std::uint32_t ask_for(ProcessId reader, const std::string& name) {
     return image(reader, answer(open(reader, name, alone())).step);
   }
+  /// As who opens it by the C library, in the writer's component.
+  std::uint32_t ask_for_own(ProcessId process, const std::string& name) {
+    const Open growing{{rule, name}, alone(), {}, Purpose::read, Open::Which::growing};
+    return image(process, answer(ask([&](const Ticket& t) { registry.open(t, process, growing); })).step);
+  }
 
   ProcessId writer = process("model");
   ProcessId reader = process("analysis");
@@ -269,6 +274,45 @@ TEST_SUITE("registry: images") {
     CHECK(world.is_waiting(newest));  // it may have known of the last sync
     const SegmentId third = world.make_image({0, {}, mib + 512});
     CHECK(world.answer(newest).segment == third);
+  }
+
+  TEST_CASE("the writer's component has images of all that was put so far, and nobody else has them") {
+    for (const PublishAt publish_at : {PublishAt::close, PublishAt::sync, PublishAt::write}) {
+      ImageWorld world(8 * mib, publish_at);
+      const StepId step = world.answer(world.create(world.writer, "a.nc", world.alone())).step;
+      const ProcessId beside = world.process("model");
+      const std::uint32_t undefined = world.ask_for_own(beside, "a.nc");
+      const SegmentId empty = world.make_image({0, {}, 0});
+      CHECK(world.answer(undefined).segment == empty);
+      world.set_header(step, mib);
+      const std::uint32_t first = world.ask_for_own(beside, "a.nc");
+      const std::uint32_t second = world.ask_for_own(world.writer, "a.nc");
+      const SegmentId all = world.make_image({0, {}, mib + 512});
+      CHECK(world.answer(first).segment == all);
+      CHECK(world.is_waiting(second));  // something may have been put since the first one was begun
+      const SegmentId later = world.make_image({0, {}, mib + 512});
+      CHECK(world.answer(second).segment == later);
+      if (publish_at == PublishAt::sync) (void)world.sync(world.writer, step, 0);
+      world.publish(world.writer, step);
+      const std::uint32_t read = world.ask_for(world.reader, "a.nc");
+      REQUIRE(world.answers.images.size() == 1);
+      CHECK(world.make_image({0, {}, mib + 512}) != later);
+      CHECK(world.has_image(read));
+    }
+  }
+
+  TEST_CASE("a reader's image of what is synced and the writer's of all are made one after the other") {
+    ImageWorld world(8 * mib, PublishAt::sync);
+    const StepId step = world.answer(world.create(world.writer, "a.nc", world.alone())).step;
+    world.set_header(step, mib);
+    (void)world.sync(world.writer, step, 0);
+    const std::uint32_t all = world.ask_for_own(world.process("model"), "a.nc");
+    const std::uint32_t synced = world.ask_for(world.reader, "a.nc");
+    const SegmentId of_all = world.make_image({0, {}, mib + 512});
+    CHECK(world.answer(all).segment == of_all);
+    CHECK(world.is_waiting(synced));
+    const SegmentId of_synced = world.make_image({0, {}, mib + 512});
+    CHECK(world.answer(synced).segment == of_synced);
   }
 
   TEST_CASE("with publish: write an image waits until the step is published, or cannot be") {

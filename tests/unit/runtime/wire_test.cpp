@@ -169,7 +169,7 @@ void for_every_message_to_matcher(Use use) {
   send(MakeCopy{9, DrainOrder{"/out/f.nc", 2, {true, {"t*"}}, 1, 2, {{1, 64}}, 12, 77, 88, 9}});
   send(MakeCopy{9, DrainTables{{{10, bytes_of({1, 2, 3})}}, "/out/f.nc.part"}});
   send(MakeCopy{9, DrainEnd{true}});
-  send(MakeCopy{9, ImageOrder{10, 5, FileSource{3, 77}}});
+  send(MakeCopy{9, ImageOrder{10, 5, FileSource{3, 77}, true}});
   send(Answer{7, 8, ImageReady{9, 10, 4096}});
   send(CreateSegment{10, 4096, true});
   send(GrantSeries{{{{10, 1, 2}, 4096}}, {{{12, 2, 3}, SegmentUse::table}}, {{7, 8, 10}, {7, 9, 12}}});

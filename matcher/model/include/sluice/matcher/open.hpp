@@ -22,12 +22,13 @@ struct Open {
   };
   /// The step that a read gets.
   enum class Which : std::uint8_t {
-    next,    ///< as the rule says; the answer waits for it
-    look,    ///< of a stream: the step that the next open would get, which this does not count as read
-    newest,  ///< the newest published step at once, or NC_ENOENT; does not count as read either. For the
-             ///< writer's processes that read by the C library what was put by PnetCDF, or on another node.
-             ///< A step that the caller has closed is waited for
-    last,    ///< the same, and first what is being written in memory or logs becomes a step
+    next,     ///< as the rule says; the answer waits for it
+    look,     ///< of a stream: the step that the next open would get, which this does not count as read
+    newest,   ///< the newest published step at once, or NC_ENOENT; does not count as read either. For the
+              ///< writer's processes that read by the C library what was put by PnetCDF, or on another node.
+              ///< A step that the caller has closed is waited for
+    growing,  ///< the same, or what is being written in memory or logs, with all that was put
+    last,     ///< as `newest`, and first what is being written in memory or logs becomes a step
   };
   enum class Form : std::uint8_t {
     logs,   ///< of puts
@@ -73,7 +74,7 @@ struct Open {
   }
   /// A read that does not count as one.
   [[nodiscard]] bool is_look() const noexcept { return which != Which::next; }
-  [[nodiscard]] bool wants_newest() const noexcept { return which == Which::newest || which == Which::last; }
+  [[nodiscard]] bool wants_newest() const noexcept { return which >= Which::newest; }
 };
 using Purpose = Open::Purpose;
 

@@ -165,10 +165,12 @@ struct StepImage {
     Ticket ticket;
     ProcessId process{};
     std::uint64_t revision = 0;  ///< Step::revision when it asked
+    bool sees_all = false;       ///< as StepImage::shows_all
   };
   SegmentLease file;           ///< empty while it waits for memory
   std::uint64_t bytes = 0;     ///< of the file
   std::uint64_t revision = 0;  ///< Step::revision that it shows
+  bool shows_all = false;      ///< for the writer's component: all that was put so far
   bool is_ready = false;
   std::vector<Reader> waiting;
 };
