@@ -59,25 +59,37 @@ bool PublishedFiles::give_image(Client& client, std::uint32_t tag, matcher::Step
   return true;
 }
 
-void PublishedFiles::keep_until_drained(matcher::StepId step, const std::string& saved,
-                                        matcher::StepId former) {
-  if (!saved.empty()) {
-    remove_saved(former);
-    saved_[step] = saved;
-  } else if (auto kept = saved_.extract(former); !kept.empty()) {
-    saved_[step] = std::move(kept.mapped());
-  }
+void PublishedFiles::keep_until_drained(matcher::StepId step, Saved saved, matcher::StepId former) {
+  auto kept = saved_.extract(former);
+  if (saved.path.empty() && kept.empty()) return;
+  if (saved.path.empty()) saved.path = kept.mapped().path;
+  if (!kept.empty() && !kept.mapped().goes_on && kept.mapped().path != saved.path)
+    remove(kept.mapped().path);
+  saved_[step] = std::move(saved);
+}
+
+void PublishedFiles::end_saved(matcher::StepId step, const std::string& saved, bool is_lost) {
+  const auto kept = saved_.extract(step);
+  if (kept.empty() ? !is_lost : kept.mapped().is_outdated) return remove(saved);
+  if (!kept.empty() && files_.contains(step)) saved_[step] = {saved};
 }
 
 void PublishedFiles::remove_saved(matcher::StepId step) {
-  const auto saved = saved_.extract(step);
-  if (saved.empty()) return;
-  worker_.submit([path = saved.mapped()] { (void)::unlink(path.c_str()); });
+  const auto saved = saved_.find(step);
+  if (saved == saved_.end()) return;
+  saved->second.is_outdated = true;
+  if (!saved->second.goes_on) remove(saved_.extract(saved).mapped().path);
+}
+
+void PublishedFiles::remove(const std::string& saved) {
+  if (!saved.empty()) worker_.submit([saved] { (void)::unlink(saved.c_str()); });
 }
 
 /// The disk may take its time to give back the space.
 void PublishedFiles::erase(matcher::StepId step) {
-  saved_.erase(step);  // what was saved stays: the step has not become a file
+  // What was saved stays: the step has not become a file.
+  const auto saved = saved_.find(step);
+  if (saved != saved_.end() && (!saved->second.goes_on || saved->second.is_outdated)) saved_.erase(saved);
   if (!files_.contains(step)) return;
   if (const auto kept = kept_.extract(step); !kept.empty()) update(step, kept.mapped());
   const bool is_on_disk = files_.is_on_disk(step);

@@ -44,9 +44,17 @@ class PublishedFiles final : public StepFiles {
   /// The step's file is also on disk, at that path: what programs set there later is copied when the step
   /// ends, because the kernel tells nobody of it.
   void note_kept(matcher::StepId step, const std::string& path);
+  struct Saved {
+    std::string path;
+    bool goes_on = false;      ///< the next sync adds to it
+    bool is_outdated = false;  ///< it goes when that is over
+  };
   /// What an fsync has saved of the step is needed until the step is a file. Where that is empty, what was
   /// saved of `former` is: the step takes its place. `former`: 0: none.
-  void keep_until_drained(matcher::StepId step, const std::string& saved, matcher::StepId former);
+  void keep_until_drained(matcher::StepId step, Saved saved, matcher::StepId former);
+  /// No sync adds to what was saved any more. It goes when the step is a file, or there is none of a sync.
+  void end_saved(matcher::StepId step, const std::string& saved, bool is_lost);
+  [[nodiscard]] bool has_saved(matcher::StepId step) const { return saved_.contains(step); }
   /// The step is a file now, or was removed: what was saved of it goes.
   void remove_saved(matcher::StepId step);
   /// The step is no more.
@@ -58,12 +66,13 @@ class PublishedFiles final : public StepFiles {
     std::string path;
     struct stat facts = {};
   };
+  void remove(const std::string& saved);
   void update(matcher::StepId step, const Kept& kept) const noexcept;
 
   ClientConnections& clients_;
   SealedFiles files_;
   std::map<matcher::StepId, Kept> kept_;
-  std::map<matcher::StepId, std::string> saved_;
+  std::map<matcher::StepId, Saved> saved_;
   DiskWorker worker_;
 };
 

@@ -72,7 +72,6 @@ struct WrittenFiles::Contents {
   // Of the bytes of a sync:
   SharedFile base = {};                            ///< the bytes of the sync before; null: none
   FileId draft = 0;                                ///< File::draft
-  std::string saved = {};                          ///< File::saved
   std::shared_ptr<const ByteRanges> changed = {};  ///< FileBytes::changed
 };
 

@@ -602,7 +602,9 @@ void WrittenFiles::complete(const File& file) {
     places_.at(file.path).step = 0;
   } else {
     const matcher::StepId step = steps_.step(id);
-    published_.keep_until_drained(step, file.saved, places_.at(file.path).step);
+    const File* const draft = find(file.draft);
+    published_.keep_until_drained(step, {draft != nullptr ? draft->saved : file.saved, draft != nullptr},
+                                  places_.at(file.path).step);
     places_.at(file.path).step = outdated_.erase(step) != 0 ? 0 : step;
     paths_[step] = file.path;
     published_.add(step, file.bytes.file, file.bytes.is_on_disk);
@@ -634,7 +636,7 @@ void WrittenFiles::lose(const File& file, const std::string& reason) {
   const std::string rest =
       file.bytes.is_in_place ? "; the part of " + file.path + " that it has written is kept" : "";
   base_.log.event("'" + file.path + "' is not published: " + reason + rest);
-  if (!file.saved.empty())
+  if (!file.saved.empty() && !published_.has_saved(shown_step(file)))
     base_.log.event("'" + file.path +
                     "' can be had as it was at its last fsync: when the run has ended, "
                     "'sluice recover " +
@@ -645,7 +647,7 @@ void WrittenFiles::lose(const File& file, const std::string& reason) {
 void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::string& reason) {
   const FileId id = file.id;
   const Discard discard{0, end, reason, file.key};
-  if (end != StepEnd::lost) bytes_.remove_saved(file.saved);
+  published_.end_saved(shown_step(file), file.saved, end == StepEnd::lost);
   const File ended = take_out(id);
   steps_.discard(id, discard);
   settle(ended, {NC_EIO, reason});

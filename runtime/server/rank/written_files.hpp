@@ -146,6 +146,7 @@ class WrittenFiles {
   // Syncs: written_syncs.cpp
   using Then = std::function<void(const Outcome&)>;
   void sync(File& file, Then then);
+  [[nodiscard]] matcher::StepId shown_step(const File& file) const;
   void save(File& file, FileBytes copy, const Then& then);
   void show(File& file, const FileBytes& copy, const Then& then);
   void end_sync(FileId id, const Outcome& outcome, const Then& then);

@@ -165,7 +165,6 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   file.bytes.changed = contents.changed;
   file.draft = contents.draft;
   file.is_shown_at_sync = contents.draft != 0;
-  file.saved = contents.saved;
   file.bytes.is_in_place = name.is_in_place;
   file.is_in_files = name.is_in_files;
   file.at_end.push_back(std::move(then));

@@ -49,13 +49,19 @@ void WrittenFiles::sync(File& file, Then then) {
   bytes_.snapshot(file.name(), file.bytes.file, file.bytes.base, go_on);
 }
 
-/// What was saved before goes when the new bytes are on storage. What readers have seen stays as it is.
+/// The one of the sync before, or of a close; 0: none.
+matcher::StepId WrittenFiles::shown_step(const File& file) const {
+  const auto place = places_.find(file.is_nameless || !file.is_shown_at_sync ? "" : file.path);
+  return place == places_.end() ? 0 : place->second.step;
+}
+
+/// What was saved before goes when the new bytes are saved elsewhere.
 void WrittenFiles::save(File& file, FileBytes copy, const Then& then) {
   static const RunIdentity run = read_run_identity();
   const storage::SavedFile what{file.path, run.number, 0};
   const std::string to = storage::saved_file_path(file.save_in, what, base_.rank(), ++saves_);
-  if (!copy.saver) copy.saver = std::make_shared<storage::FileSaver>();
-  if (!file.is_shown_at_sync) file.bytes.saver = copy.saver;
+  if (!file.bytes.saver) file.bytes.saver = std::make_shared<storage::FileSaver>();
+  copy.saver = file.bytes.saver;
   const auto end = [this, id = file.id, copy, former = file.saved, then](const Outcome& outcome) {
     File* const known = find(id);
     const std::string& saved = copy.saver->path();
@@ -75,8 +81,7 @@ void WrittenFiles::show(File& file, const FileBytes& copy, const Then& then) {
   steps_.forget_step(id);
   const LocalProcess writer = file.writer;
   const OpenFile name = file.name();
-  Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, std::exchange(file.saved, {})};
-  contents.changed = copy.changed;
+  Contents contents{0, copy.file, copy.is_on_disk, file.bytes.base, id, copy.changed};
   publish_bytes(writer, name, contents, [this, id, copy, then](const Outcome& outcome) {
     const bool has_failed = outcome.is_failure() && !outcome.text.empty();  // else it was unchanged
     if (File* const draft = find(id); draft != nullptr && !outcome.is_failure()) {

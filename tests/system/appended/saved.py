@@ -69,13 +69,25 @@ def written_by_matchers(run):
 
 def a_sync_writes_what_has_changed():
     """Syncs of a file that grows write what was added and changed to the disk, and no longer the whole file each time."""
-    write_flow(GROWING)
+    for more in "", ", publish: sync":
+        harness.clear_directory()
+        write_flow(GROWING, more=more)
+        run = start()
+        wait_for(lambda: os.path.exists("synced"), "the syncs")
+        written, saved = written_by_matchers(run), sum(map(os.path.getsize, glob.glob("logs/*.sluice-saved")))
+        kill_all(run)
+        expect(more or 16 << 20 < written < 20 << 20, f"written: {written}")  # steps become files besides
+        expect(16 << 20 < saved < 20 << 20 and glob.glob("logs/*.1.sluice-saved"), f"saved{more}: {saved} in {os.listdir('logs')}")
+        finish(harness.start(sluice, "recover", "logs"), 0)
+        expect(os.path.getsize("a.dat") == 16 << 20 and contents("a.dat")[:4] == b"0015", "the file")
+
+
+def a_sync_without_a_change_keeps_what_was_saved():
+    """With `publish: sync`, a sync of an unchanged file makes no step, and leaves what was saved of the one before."""
+    write_flow(GROWING.replace("    open(", "        os.fsync(file.fileno())\n    open(", 1), more=", publish: sync")
     run = start()
     wait_for(lambda: os.path.exists("synced"), "the syncs")
-    written, saved = written_by_matchers(run), sum(map(os.path.getsize, glob.glob("logs/*.sluice-saved")))
     kill_all(run)
-    expect(16 << 20 < written < 20 << 20, f"written: {written}")
-    expect(saved < 20 << 20, f"saved: {saved}")
     finish(harness.start(sluice, "recover", "logs"), 0)
     expect(os.path.getsize("a.dat") == 16 << 20 and contents("a.dat")[:4] == b"0015", "the file")
 
