@@ -224,7 +224,7 @@ void Opens::decide_open_read(Group& group) {
   } else if (dataset.is_only_on_disk()) {
     parts_.outcomes.give_file(group, dataset.kept_path, dataset.kept_version);
   } else if (dataset.is_recycled) {
-    parts_.outcomes.refuse(group, NC_ENOENT, recycled_text(group));
+    refuse_recycled(group);
   } else if (is_from_before(group)) {
     parts_.outcomes.give_earlier_file(group);
   } else if (is_writer) {
@@ -404,6 +404,17 @@ bool Opens::is_from_before(const Group& group) const {
   const std::string& component = group.component->name;
   return group.is_on_disk && is_untouched && !is_read_in_place &&
          (component == parts_.rules.of(group.key).writer || parts_.uses.is_own_file(component, group.key));
+}
+
+/// A process that has not read the file would find it on a disk: without it, the run is no success.
+void Opens::refuse_recycled(Group& group) {
+  Dataset& dataset = parts_.datasets[group.key];
+  const auto& first = group.members.begin()->second;
+  const auto has_it = [&](const ProcessSet& readers) { return readers.contains(first.process); };
+  const bool is_missed = group.purpose == Purpose::read && !group.is_look() && dataset.claim != Claim::none &&
+                         std::ranges::none_of(dataset.had_read, has_it);
+  if (is_missed) dataset.steps_lost = std::max(dataset.steps_lost, 1U);
+  parts_.outcomes.refuse(group, NC_ENOENT, recycled_text(group));
 }
 
 std::string Opens::recycled_text(const Group& group) const {

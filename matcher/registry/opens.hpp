@@ -54,6 +54,7 @@ class Opens {
   void decide_remove(Group& group);
   [[nodiscard]] bool refuse_other_path(Group& group);
   [[nodiscard]] bool is_from_before(const Group& group) const;
+  void refuse_recycled(Group& group);
   [[nodiscard]] std::string recycled_text(const Group& group) const;
 
   RegistryParts& parts_;

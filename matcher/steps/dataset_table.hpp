@@ -36,6 +36,7 @@ struct Dataset {
   Claim claim = Claim::none;          ///< the claim on the newest step when its memory was reclaimed
   std::uint64_t number = 0;           ///< Step::number of the newest step whose memory was reclaimed
   std::vector<PassedBy> passed_by;    ///< the readers of that step
+  std::vector<ProcessSet> had_read;   ///< by reader: processes that had closed it
   std::vector<std::size_t> taken_by;  ///< the readers that had opened it, by their index in the rule
   std::uint32_t closes = 0;           ///< of the newest step's file since it was new
   std::uint32_t steps_published = 0;

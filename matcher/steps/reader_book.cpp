@@ -205,10 +205,10 @@ bool ReaderBook::is_given_up_by(const Step& step, std::size_t reader) const {
 }
 
 /// Who has only looked at a file may open it next, unless no process can do anything: some programs do no
-/// more than look.
+/// more than look. A shell between `ls` and `cat` has no connection.
 bool ReaderBook::is_given_up_by_lookers(const Component& component) const {
   if (component.look == Look::idle) return true;
-  const bool are_all_there = component.processes == 0 || component.live.size() >= component.processes;
+  const bool are_all_there = component.processes > 0 && component.live.size() >= component.processes;
   return are_all_there && std::ranges::all_of(component.live, [&](ProcessId id) {
            const Process& process = processes_.processes().at(id);
            return process.connections == 0 || process.is_blocked();

@@ -125,6 +125,8 @@ void Retention::erase(Step& step) {
     dataset.newest = nullptr;
     dataset.is_recycled = true;
     dataset.claim = claim;
+    dataset.had_read.clear();
+    for (ReaderRecord& record : step.read_by) dataset.had_read.push_back(std::move(record.processes));
     parts_.datasets.note_past(step.key);
   }
   parts_.sequences.erase(step, dataset);

@@ -63,8 +63,7 @@ void PublishedFiles::keep_until_drained(matcher::StepId step, Saved saved, match
   auto kept = saved_.extract(former);
   if (saved.path.empty() && kept.empty()) return;
   if (saved.path.empty()) saved.path = kept.mapped().path;
-  if (!kept.empty() && !kept.mapped().goes_on && kept.mapped().path != saved.path)
-    remove(kept.mapped().path);
+  if (!kept.empty() && !kept.mapped().goes_on && kept.mapped().path != saved.path) remove(kept.mapped().path);
   saved_[step] = std::move(saved);
 }
 

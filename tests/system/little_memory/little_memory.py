@@ -24,8 +24,8 @@ def write_flow(scripts, rules, staging="memory: 4MiB, spill: none"):
         flow.write("\n".join(lines) + "\n")
 
 
-def run():
-    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0)
+def run(status=0):
+    return finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), status)
 
 
 def count(path):
@@ -83,6 +83,30 @@ def pool():
     write_flow({"a": WRITES.replace(f"seq {FILES}", f"seq {3 * FILES}"), "b": f"{PYTHON} pool.py > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
     run()
     expect(count("count") == 3 * FILES * BYTES, "the bytes")
+
+
+def looked_at_first():
+    """A script looks at some files, and reads them later: between its commands no process is connected, and nothing is given up."""
+    write_flow({"a": WRITES, "b": f"stat a.1 a.2 a.3 > facts\nsleep 2\n{EACH} cat a.$i; done | wc -c > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    run()
+    expect(count("count") == FILES * BYTES, "the bytes")
+
+
+def read_twice():
+    """A script reads all files twice, and no shell tells that it has not found them the second time: the run does, and says what helps."""
+    write_flow({"a": WRITES, "b": f"{EACH} cat a.$i > first.$i; done\n{EACH} cat a.$i; done | wc -c > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    result = run(3)
+    expect(count("count") < FILES * BYTES, "some are gone")
+    expect("b cannot open 'a." in result.all and "raise staging.memory" in result.all and " lost: " in result.all, "the run says so")
+
+
+def read_again():
+    """One process that opens again what it has read goes on with that, and nothing is missing."""
+    with open("again.py", "w") as file:
+        file.write(f"sum = 0\nfor i in range(1, {FILES} + 1):\n    for j in range(max(1, i - 3), i + 1):\n        with open(f'a.{{j}}', 'rb') as file: sum += len(file.read())\nprint(sum)\n")
+    write_flow({"a": WRITES, "b": f"{PYTHON} again.py > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    run()
+    expect(count("count") == (4 * FILES - 6) * BYTES, "the bytes")
 
 
 def reserve():

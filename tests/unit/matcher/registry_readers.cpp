@@ -149,6 +149,12 @@ TEST_SUITE("registry: read by all") {
       const auto gone = world.open(first, "f0.nc", world.alone());
       CHECK(world.refusal(gone) == NC_ENOENT);
       CHECK(world.answer(gone).text.find("staging.spill") != std::string::npos);
+      const auto is_lost = [](const DatasetStatus& file) {
+        return file.name == "f0.nc" && file.steps_lost == 1;
+      };
+      CHECK(std::ranges::none_of(world.registry.status().datasets, is_lost));
+      CHECK(world.refusal(world.open(world.process("analysis"), "f0.nc", world.alone())) == NC_ENOENT);
+      CHECK(std::ranges::any_of(world.registry.status().datasets, is_lost));
     }
   }
 

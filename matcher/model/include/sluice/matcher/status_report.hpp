@@ -48,7 +48,7 @@ struct DatasetStatus {
   std::uint64_t bytes_staged = 0;   ///< in memory now
   std::uint64_t bytes_kept = 0;     ///< written to files on disk
   std::uint64_t bytes_spilled = 0;  ///< in segments on disk, over the whole run
-  std::uint32_t steps_lost = 0;     ///< steps whose writers ended before they closed them
+  std::uint32_t steps_lost = 0;     ///< not closed by their writers, or given up before a reader opened them
   std::uint32_t files = 1;          ///< more than one, and no name: the sum of files that are over
 };
 
