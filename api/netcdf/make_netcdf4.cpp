@@ -1,7 +1,9 @@
 // sluice-netcdf4 FIRST SECOND: compares two netCDF-4 files; prints "equal", or "different: " and what.
 // sluice-netcdf4 FILE < DATASET: writes the netCDF-4 file of a step. DATASET is the step as a file of the
-// classic model; it has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp). A program of
-// its own, because the matcher has no netCDF, and has to outlive an error in one.
+// classic model; it has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp).
+// sluice-netcdf4 --describe, --values VARIABLE START COUNT STRIDE: what the file at descriptor 3 has.
+// A program of its own, because neither the matcher nor `sluice` has netCDF, and they have to outlive an
+// error in one.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "look_netcdf4.hpp"
 #include "netcdf4_files.hpp"
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
@@ -173,11 +176,26 @@ void compare(const char* first, const char* second) {
   (void)std::printf(difference ? "different: %s" : "equal", difference.value_or("").c_str());
 }
 
+/// For `sluice serve`. Returns false when the arguments are others.
+bool look(std::span<char*> words) {
+  constexpr int descriptor = 3;
+  const std::string_view first = words.size() > 1 ? words[1] : "";
+  if (first == "--describe") return describe_netcdf4(descriptor), true;
+  if (first != "--values" || words.size() != 6) return false;
+  return print_values(descriptor, words[2], words[3], words[4], words[5]), true;
+}
+
 }  // namespace
 }  // namespace sluice::api::netcdf
 
 int main(int argc, char** argv) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    if (sluice::api::netcdf::look({argv, static_cast<std::size_t>(argc)})) return 0;
+  } catch (const std::exception& error) {
+    (void)std::printf("%s\n", error.what());
+    return 1;
+  }
   if (argc != 2 && argc != 3) return 2;
   (void)::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // who has started it has locked the file
   try {

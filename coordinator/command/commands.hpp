@@ -32,8 +32,9 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int runs_command(const Arguments& arguments);
 [[nodiscard]] int clean_command(const Arguments& arguments);
 
-/// `sluice status` says what a run does now.
+/// `sluice status` says what a run does now, `sluice serve` shows it in the browser.
 [[nodiscard]] int status_command(const Arguments& arguments);
+[[nodiscard]] int serve_command(const Arguments& arguments);
 
 /// `sluice graph` draws a workflow, `sluice report` makes a page of what a run has done.
 [[nodiscard]] int graph_command(const Arguments& arguments);

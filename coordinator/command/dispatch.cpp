@@ -24,6 +24,7 @@ constexpr std::array commands{
     Command{"check", "FLOW", "checks the workflow without running it", check_command},
     Command{"ls", "[RUN]", "lists the runs, and what one has published", ls_command},
     Command{"status", "[RUN]", "says what a run does, and who waits for whom", status_command},
+    Command{"serve", "[RUN]", "shows a run and its fields in the browser", serve_command},
     Command{"cp", "RUN:FILE DEST", "copies a published file to disk", cp_command},
     Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command},
     Command{"graph", "FLOW", "prints components and the files between them", graph_command},
@@ -49,8 +50,7 @@ std::string usage() {
   }
   return text +
          "  sluice COMMAND --help           its options, with an example; sluice --version\n\n"
-         "Exit status of run: 0 success; 2 a mistake in the command line or the workflow;\n"
-         "3 the runtime failed; otherwise that of the component that failed first.\n";
+         "Exit status of run: 0 success, 2 a mistake, 3 the runtime; else the component's.\n";
 }
 
 /// What the command prints for --help.

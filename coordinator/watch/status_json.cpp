@@ -75,6 +75,8 @@ void write_rules(JsonWriter& json, const RunView& view) {
     const matcher::RuleView& rule = view.rules[i];
     json.begin_object()
         .member("pattern", rule.pattern)
+        .member("writer", rule.writer)
+        .member("readers", rule.readers)
         .member("files", rule.totals.files)
         .member("steps", rule.totals.steps)
         .member("discarded", rule.totals.discarded);

@@ -34,7 +34,7 @@ _sluice() {
     mapfile -t COMPREPLY < <(compgen -W "auto lines json none" -- "$word")
   else
     case $command in
-      ls | status | attach) mapfile -t COMPREPLY < <(compgen -W "$(_sluice_runs)" -- "$word") ;;
+      ls | status | serve | attach) mapfile -t COMPREPLY < <(compgen -W "$(_sluice_runs)" -- "$word") ;;
       run | check | graph | verify) mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.y*ml' -- "$word") ;;
       *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac

@@ -1,0 +1,78 @@
+#include <charconv>
+#include <iostream>
+#include <optional>
+
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "run_choice.hpp"
+#include "serve.hpp"
+#include "sluice/formats/error.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+constexpr const char* serve_help = R"(sluice serve [RUN] [--port N | --socket PATH]
+Shows a run in the browser while it goes on: components and what they wait for,
+rates, memory, files, events; and the fields of its newest files as maps, lines
+and histograms. Prints the address of the page, and how to reach it by ssh. The
+address has a secret: keep it. The run waits for no page, and nothing is asked
+of it while nobody looks. RUN is the name of a workflow or the number of its
+run; without it, the only one.
+  --port N       of the loopback interface; without it, any that is free
+  --socket PATH  instead a Unix socket, which this user alone can connect to
+Example: sluice serve tsunami
+)";
+
+std::optional<std::uint16_t> port_of(const std::string& word) {
+  std::uint16_t port = 0;
+  const auto end = std::from_chars(word.data(), word.data() + word.size(), port);
+  if (end.ec != std::errc() || end.ptr != word.data() + word.size()) return std::nullopt;
+  return port;
+}
+
+/// Empty: the arguments are in order.
+std::string read_serve_arguments(const Arguments& arguments, ServeOptions& options) {
+  bool has_port = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool takes_value = argument == "--port" || argument == "--socket";
+    if (takes_value && i + 1 == arguments.size()) return argument + " needs a value";
+    if (argument == "--port") {
+      const auto port = port_of(arguments[++i]);
+      if (!port) return "'" + arguments[i] + "' is no port: it is a number up to 65535";
+      options.port = *port;
+      has_port = true;
+    } else if (argument == "--socket") {
+      options.socket = arguments[++i];
+      if (options.socket.empty()) return "--socket needs a path";
+    } else if (argument.starts_with("-")) {
+      return "there is no option '" + argument + "'";
+    } else if (!options.name.empty()) {
+      return "at most one run can be named";
+    } else {
+      options.name = argument;
+    }
+  }
+  return has_port && !options.socket.empty() ? "either a port or a socket" : "";
+}
+
+}  // namespace
+
+int serve_command(const Arguments& arguments) {
+  if (prints_help(arguments, serve_help)) return status_ok;
+  ServeOptions options;
+  if (const std::string mistake = read_serve_arguments(arguments, options); !mistake.empty()) {
+    std::cerr << "sluice serve: " << mistake << "\nwrite sluice serve [RUN] [--port N | --socket PATH]\n";
+    return status_mistake;
+  }
+  const auto run = choose_run("serve", options.name);
+  if (!run) return status_mistake;
+  try {
+    serve_run(*run, options);
+  } catch (const Error& error) {
+    std::cerr << "sluice serve: " << error.what() << "\nname another port by --port, or leave it out\n";
+    return status_runtime_failure;
+  }
+}
+
+}  // namespace sluice::coordinator

@@ -1,0 +1,147 @@
+#include "live_run.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "fields.hpp"
+#include "json_writer.hpp"
+#include "live_page.hpp"
+#include "sluice/formats/error.hpp"
+#include "status_text.hpp"
+#include "timeline.hpp"
+
+namespace sluice::coordinator {
+namespace {
+
+/// The last lines of the event log.
+std::vector<std::string> last_events(const std::filesystem::path& log_directory) {
+  constexpr std::streamoff most_bytes = 6000;
+  constexpr std::size_t most_lines = 30;
+  std::ifstream log(log_directory / "events.log", std::ios::binary | std::ios::ate);
+  const std::streamoff all = log ? std::streamoff(log.tellg()) : 0;
+  log.seekg(std::max<std::streamoff>(0, all - most_bytes));
+  std::vector<std::string> lines;
+  std::string line;
+  if (all > most_bytes) std::getline(log, line);  // its beginning is missing
+  while (std::getline(log, line)) lines.push_back(line);
+  if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
+  return lines;
+}
+
+void write_files(JsonWriter& json, const std::vector<runtime::PublishedFile>& files) {
+  constexpr std::size_t most_files = 200;
+  json.begin_list();
+  for (std::size_t i = 0; i < std::min(files.size(), most_files); ++i) {
+    json.begin_object()
+        .member("name", files[i].name)
+        .member("path", files[i].path)
+        .member("rule", files[i].key.rule)
+        .member("publication", files[i].publication)
+        .member("age_ms", files[i].age_ms)
+        .end_object();
+  }
+  json.end_list();
+}
+
+bool goes_on(const RunRecord& run) {
+  const std::vector<RunRecord> runs = find_runs();
+  return std::ranges::find(runs, run.process, &RunRecord::process) != runs.end();
+}
+
+}  // namespace
+
+runtime::Observer& LiveRun::observer() {
+  if (!observer_) observer_ = runtime::observe(run_.socket);
+  return *observer_;
+}
+
+const std::vector<runtime::PublishedFile>& LiveRun::files() {
+  constexpr std::chrono::milliseconds fresh{300};
+  const auto now = std::chrono::steady_clock::now();
+  if (!files_.empty() && now - files_time_ < fresh) return files_;
+  files_ = observer().list({}).files;
+  files_time_ = now;
+  std::ranges::sort(files_, std::ranges::greater(), &runtime::PublishedFile::publication);
+  return files_;
+}
+
+const runtime::PublishedFile& LiveRun::find(const WebRequest& request) {
+  const auto value = [&](const char* key) {
+    const auto found = request.query.find(key);
+    return found == request.query.end() ? std::string() : found->second;
+  };
+  const std::string path = value("path"), rule = value("rule");
+  const auto found = std::ranges::find_if(files(), [&](const runtime::PublishedFile& file) {
+    return path.empty() ? std::to_string(file.key.rule) == rule : file.path == path;
+  });
+  if (found != files_.end()) return *found;
+  throw Error(NC_ENOENT,
+              path.empty() ? "no file of this rule is there now" : path + " is not there any more");
+}
+
+StepFile LiveRun::open(const runtime::PublishedFile& file) {
+  runtime::FileImage image = observer().image(file.key, file.path);
+  if (!image.file) image.file.reset(::open(image.made.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!image.file) throw IoError(NC_ENOENT, errno, image.made.path, "open");
+  return {std::move(image.file), file.path};
+}
+
+std::string LiveRun::state() {
+  runtime::RunView view = observer().watch({});
+  const ProcessStates states = own_states(sample_processes(run_.socket), view);
+  status_ = status_as_json(view, run_.name, run_.process, earlier_, states);
+  earlier_ = std::move(view);
+  JsonWriter more;
+  more.member("state", "running")
+      .member("began", static_cast<std::int64_t>(run_.began))
+      .member("flow", run_.flow)
+      .key("published");
+  write_files(more, files());
+  more.member("events", last_events(run_.log_directory));
+  return "{\"status\":" + status_ + "," + more.text() + "}";
+}
+
+std::string LiveRun::end() const {
+  std::string verdict;
+  try {
+    verdict = read_timeline(run_.log_directory).verdict;
+  } catch (const Error&) {  // the run keeps none
+  }
+  JsonWriter more;
+  more.member("state", "ended").member("text", verdict.empty() ? "its end was not recorded" : verdict);
+  more.member("events", last_events(run_.log_directory));
+  return "{\"status\":" + status_ + "," + more.text() + "}";
+}
+
+std::string LiveRun::news() {
+  try {
+    return state();
+  } catch (const Error& error) {
+    observer_.reset();
+    if (!goes_on(run_)) return end();
+    JsonWriter more;
+    more.member("state", "silent").member("text", error.what());
+    return "{\"status\":" + status_ + "," + more.text() + "}";
+  }
+}
+
+WebAnswer LiveRun::answer(const WebRequest& request) {
+  if (const WebAnswer* const part = part_of_page(request.path)) return *part;
+  if (request.path != "file" && request.path != "field") return {404, {}, "there is no such page\n"};
+  try {
+    const StepFile file = open(find(request));
+    if (request.path == "file") return {200, "application/json", describe_file(file)};
+    const auto value = [&](const char* key) {
+      return request.query.contains(key) ? request.query.at(key) : std::string();
+    };
+    return {200, "application/octet-stream", field_of(file, value("variable"), value("at"))};
+  } catch (const Error& error) {
+    const bool is_there = error.status() != NC_ENOENT;
+    if (observer_ && !observer_->is_alive()) observer_.reset();
+    return {is_there ? 400U : 404U, {}, std::string(error.what()) + "\n"};
+  }
+}
+
+}  // namespace sluice::coordinator

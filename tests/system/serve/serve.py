@@ -1,0 +1,458 @@
+#!/usr/bin/python3
+"""serve.py BUILD CASE: `sluice serve` shows a run in which ncgen writes files, one after the other when the test lets it."""
+import array
+import http.client
+import json
+import math
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.append(os.path.dirname(sys.path[0]))
+from harness import allow, call, clear_directory, descendants_named, expect, finish, script, start, test_seed, wait_for
+from web import Browser, WebSocket
+
+build, case = sys.argv[1:3]
+SLUICE = build + "/bin/sluice"
+MISSING = -9.0
+ROWS, COLUMNS = 3, 4
+
+
+def height(step, row, column):
+    """As it is stored; some are missing."""
+    return MISSING if (row, column) == (1, 2) else step * 100 + row * 10 + column
+
+
+def write_cdl(step, kind="classic"):
+    """h has a scale, an offset and a missing value; `deep` is in three dimensions beside the time."""
+    own = "group: inner { variables: int n(x); data: n = 1, 2, 3, 4; }" if kind == "netCDF-4" else ""
+    string = "string h:units" if kind == "netCDF-4" else "h:units"
+    deep = ", ".join(str(i) for i in range(2 * ROWS * COLUMNS))
+    with open(f"wave_{step}.cdl", "w") as file:
+        file.write("netcdf w { dimensions: time = UNLIMITED; z = 2; y = %d; x = %d; variables: double time(time); time:units = \"hours since 2011-03-11 05:00:00\"; "
+                   "float y(y); y:units = \"degrees_north\"; float x(x); x:units = \"degrees_east\"; short h(time, y, x); %s = \"m\"; h:long_name = \"height <b>\"; h:scale_factor = 0.5; "
+                   "h:add_offset = 1.; h:_FillValue = %ds; int deep(z, y, x); char text(x); double one; data: time = %d; y = 10, 20, 30; x = 100, 110, 120, 130; h = %s; deep = %s; text = \"abcd\"; one = 0.25; %s }"
+                   % (ROWS, COLUMNS, string, MISSING, step, ", ".join(str(int(height(step, row, column))) for row in range(ROWS) for column in range(COLUMNS)), deep, own))
+
+
+def begin_run(steps=2, kind="classic"):
+    """A model whose step N is written when the test allows it (step_N), and a reader; it ends with "done"."""
+    for step in range(steps):
+        write_cdl(step, kind)
+    script("model.sh", f"for n in $(seq 0 {steps - 1}); do until test -e step_$n; do sleep 0.05; done; ncgen -b -k '{kind}' -o wave_$n.nc wave_$n.cdl; done; until test -e done; do sleep 0.05; done")
+    script("reader.sh", f"for n in $(seq 0 {steps - 1}); do cat wave_$n.nc > /dev/null || exit 0; done; until test -e done; do sleep 0.05; done")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: waves\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
+    return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+
+
+def let(run, step):
+    """The step is written and published."""
+    allow(f"step_{step}")
+
+    def is_there():
+        listing = subprocess.run([SLUICE, "ls", "--json", str(run.pid)], capture_output=True, text=True).stdout
+        return f"wave_{step}.nc" in listing
+
+    wait_for(is_there, f"step {step}")
+
+
+class Served:
+    """The command, and its address."""
+
+    def __init__(self, run, *options):
+        wait_for(lambda: run.poll() is not None or subprocess.run([SLUICE, "status", str(run.pid)], capture_output=True).returncode == 0, "the run")
+        self.process = subprocess.Popen([SLUICE, "serve", str(run.pid), *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.lines = [self.process.stdout.readline() for _ in range(3)]
+        expect("ssh -L" in self.lines[1], f"what it prints: {self.lines}, {'' if self.lines[0] else self.process.stderr.read()}")
+        self.address = self.lines[0].split()[-1]
+        self.parts = urllib.parse.urlsplit(self.address)
+        self.token = self.parts.path.strip("/")
+
+    def get(self, path, /, **query):
+        return urllib.request.urlopen(self.address + path + ("?" + urllib.parse.urlencode(query) if query else ""), timeout=60).read()
+
+    def refusal(self, path, /, **query):
+        """The status, and what it says."""
+        try:
+            self.get(path, **query)
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        sys.exit(f"FAILED: {path} {query} was answered")
+
+    def field(self, variable, at, /, **source):
+        """The head, and the values as a list."""
+        body = self.get("field", variable=variable, at=at, **(source or {"rule": 0}))
+        length = struct.unpack("<I", body[:4])[0]
+        head = json.loads(body[4:4 + length])
+        expect((4 + length) % 8 == 0, "where the values begin")
+        values = array.array("f" if sum(each["is_shown"] for each in head["dimensions"]) == 2 else "d", body[4 + length:])
+        return head, list(values)
+
+    def raw(self, data, wait=True):
+        """What comes back for these bytes."""
+        with socket.create_connection((self.parts.hostname, self.parts.port)) as line:
+            line.settimeout(60)
+            try:
+                line.sendall(data)
+                answer = b""
+                while wait and (piece := line.recv(65536)):
+                    answer += piece
+                return answer
+            except (ConnectionResetError, BrokenPipeError):
+                return answer if wait else b""
+
+    def resident(self):
+        with open(f"/proc/{self.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def end(self, signal_number=signal.SIGINT):
+        self.process.send_signal(signal_number)
+        expect(self.process.wait(timeout=60) == -signal_number, f"its end: {self.process.returncode}")
+
+
+def end_run(run):
+    for name in [f"step_{n}" for n in range(9)] + ["done"]:
+        allow(name)
+    finish(run, 0)
+
+
+def expected_field(step):
+    return [math.nan if height(step, row, column) == MISSING else height(step, row, column) * 0.5 + 1 for row in range(ROWS) for column in range(COLUMNS)]
+
+
+def is_same(values, expected):
+    return len(values) == len(expected) and all(a == b or (a != a and b != b) for a, b in zip(values, expected))
+
+
+def expect_fields(served, step):
+    head, values = served.field("h", "last,*,*")
+    expect(is_same(values, expected_field(step)), f"the map: {values}")
+    expect([each["name"] for each in head["dimensions"]] == ["time", "y", "x"] and head["file"].endswith(f"wave_{step}.nc"), f"the head: {head}")
+    expect(is_same(served.field("h", "0,*,3", path=head["file"])[1], expected_field(step)[3::4]), "a line along the slow dimension")
+    expect(served.field("h", "0,2,*")[1] == expected_field(step)[8:], "a line along the fast dimension")
+    expect(served.field("deep", "1,*,*")[1] == [float(i) for i in range(12, 24)], "a slice of three dimensions")
+    expect(served.field("deep", "*,1,*")[1] == [4.0, 5.0, 6.0, 7.0, 16.0, 17.0, 18.0, 19.0], "a section")
+    expect(served.field("one", "")[1] == [0.25] and served.field("time", "0")[1] == [step], "single values")
+    description = json.loads(served.get("file", rule=0))
+    found = {each["name"]: each for each in description["variables"]}
+    expect(found["h"]["attributes"]["units"] == "m" and found["h"]["shape"] == [1, ROWS, COLUMNS] and "text" not in found, f"the description: {found}")
+    return found
+
+
+def fields():
+    """Values are those of the file, scaled, with missing ones; of each classic format."""
+    for kind, name in ("classic", "CDF-1"), ("64-bit offset", "CDF-2"), ("64-bit data", "CDF-5"):
+        clear_directory()
+        run = begin_run(2, kind)
+        served = Served(run)
+        expect(served.refusal("field", rule=0, variable="h", at="0,*,*")[0] == 404, "nothing is published")
+        let(run, 0)
+        expect_fields(served, 0)
+        expect(json.loads(served.get("file", rule=0))["format"] == name, "the format")
+        let(run, 1)
+        wait_for(lambda: served.field("time", "last")[1] == [1.0], "the newest step")
+        expect_fields(served, 1)
+        for question, status, words in (dict(variable="none", at="*"), 400, "no variable 'none'"), (dict(variable="h", at="*,*"), 400, "3 dimensions"), (dict(variable="h", at="*,*,*"), 400, "at most two"), \
+                (dict(variable="h", at="1,*,*"), 400, "not reach"), (dict(variable="h", at="-1,*,*"), 400, "no index"), (dict(variable="text", at="*"), 400, "text"):
+            refused = served.refusal("field", rule=0, **question)
+            expect(refused[0] == status and words in refused[1], f"{question}: {refused}")
+        expect(served.refusal("field", path="/etc/passwd", variable="h", at="*")[0] == 404 and served.refusal("file", rule=7)[0] == 404, "other files")
+        served.end()
+        end_run(run)
+
+
+def netcdf4():
+    """The same of netCDF-4, with groups and strings, read by a process of its own."""
+    run = begin_run(1, "netCDF-4")
+    served = Served(run)
+    let(run, 0)
+    found = expect_fields(served, 0)
+    expect("inner/n" in found and served.field("inner/n", "*")[1] == [1, 2, 3, 4], "a group")
+    expect(json.loads(served.get("file", rule=0))["format"] == "netCDF-4", "the format")
+    expect("none" in served.refusal("field", rule=0, variable="none", at="*")[1], "a variable that is not there")
+    served.end()
+    end_run(run)
+
+
+def large():
+    """Of many values each n-th is sent; and no more than a window of the file is in memory."""
+    with open("model.py", "w") as file:
+        file.write("import array, struct\nn = 3000\nhead = b'CDF\\x02' + struct.pack('>i', 0) + struct.pack('>ii', 10, 2) + struct.pack('>i4si', 1, b'y', n) + struct.pack('>i4si', 1, b'x', n) + struct.pack('>ii', 0, 0)\n"
+                   "head += struct.pack('>ii', 11, 1) + struct.pack('>i4siii', 1, b'v', 2, 0, 1) + struct.pack('>ii', 0, 0) + struct.pack('>iIq', 4, n * n * 4, 0)\n"
+                   "head = head[:-8] + struct.pack('>q', len(head))\nwith open('big.nc', 'wb') as out:\n    out.write(head)\n    for row in range(n):\n        values = array.array('i', range(row * n, row * n + n)); values.byteswap(); out.write(values.tobytes())\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: big\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: /usr/bin/python3 model.py}\n  reader: {command: \"sh -c 'until test -e done; do sleep 0.1; done; cat big.nc > /dev/null'\"}\nfiles:\n  - {path: big.nc, writer: model, readers: [reader]}\n")
+    run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+    served = Served(run)
+    wait_for(lambda: "big.nc" in subprocess.run([SLUICE, "ls", "--json", str(run.pid)], capture_output=True, text=True).stdout, "the file")
+    head, values = served.field("v", "*,*")
+    steps = [(each["stride"], each["count"]) for each in head["dimensions"]]
+    expect(steps == [(3, 1000), (3, 1000)], f"the strides: {steps}")
+    expect(values == [float(struct.unpack("f", struct.pack("f", row * 3000 + column))[0]) for row in range(0, 3000, 3) for column in range(0, 3000, 3)], "the values")
+    expect(served.field("v", "*,7")[1] == [float(row * 3000 + 7) for row in range(0, 3000, 3)], "a line across the rows")
+    expect(served.resident() < 100 << 20, f"{served.resident()} bytes are resident")
+    served.end()
+    end_run(run)
+
+
+def page():
+    """The browser shows the run and the field, follows the newest step, obeys keys, is dark in the dark, and fits 400 pixels."""
+    run = begin_run(3)
+    served = Served(run)
+    browser = Browser(served.address)
+    wait_for(lambda: "running" in (browser.value("document.getElementById('state') && document.getElementById('state').textContent") or ""), "the state of the run")
+    wait_for(lambda: "wave_0.nc" in browser.value("document.getElementById('components').textContent"), "what the reader waits for")
+    expect("wave_*.nc" in browser.value("document.getElementById('graph').textContent"), "the graph")
+    let(run, 0)
+    wait_for(lambda: browser.drawn()[:4] == ["wave_0.nc", "h", "map", "3x4"], "the first step")
+    expect("height <b> [m]" in browser.value("document.getElementById('caption').textContent") and "2011-03-11 05:00 UTC" in browser.value("document.getElementById('caption').textContent"), "units and time")
+    # where the cells are: the least value is at the bottom left, the greatest at the top right, and one is missing
+    pixel = ("(() => { const c = document.getElementById('canvas'), at = (x, y) => { for (let p = 0; p < 2000; p++) if (c.point(x * p, y)) return p; }; "
+             "const find = want => { for (let y = 4; y < c.clientHeight; y += 4) for (let x = 4; x < c.clientWidth; x += 4) if (c.point(x, y).startsWith(want)) "
+             "return [...c.getContext('2d').getImageData((x + 8) * devicePixelRatio, (y + 8) * devicePixelRatio, 1, 1).data.slice(0, 3)]; return null; }; return [%s].map(find); })()")
+    least, greatest, gap, outside = browser.value(pixel % "'y 10°N, x 100°E: 1 m', 'y 30°N, x 130°E: 12.5 m', 'y 20°N, x 120°E: no value', 'y 99'")
+    expect(least == [68, 1, 84] and greatest == [253, 231, 37] and gap == [196, 200, 194] and outside is None, f"the colours: {least}, {greatest}, {gap}")
+    let(run, 1)
+    wait_for(lambda: browser.drawn()[:1] == ["wave_1.nc"], "the newest step")
+    browser.press("l")
+    wait_for(lambda: browser.drawn()[1:4] == ["h", "line", "4"], "a line by its key")
+    browser.press("h")
+    wait_for(lambda: browser.drawn()[2:4] == ["histogram", "3x4"], "a histogram by its key")
+    browser.press("m")
+    browser.press("f")  # stays at this step
+    wait_for(lambda: browser.drawn()[2:3] == ["map"] and browser.value("document.getElementById('file').value").endswith("wave_1.nc"), "the file that is held")
+    let(run, 2)
+    wait_for(lambda: "wave_2.nc" in browser.value("document.getElementById('events').textContent"), "the event")
+    expect(browser.drawn()[:1] == ["wave_1.nc"], "the step that is held")
+    browser.press("ArrowRight")
+    wait_for(lambda: browser.drawn()[:1] == ["wave_2.nc"], "the next step by its key")
+    browser.press("v")
+    wait_for(lambda: browser.drawn()[1:2] == ["deep"], "another variable by its key")
+    browser.press("ArrowUp")
+    wait_for(lambda: browser.drawn()[4:6] == ["12", "23"], "another slice by its key")
+    paper = browser.value("getComputedStyle(document.body).backgroundColor")
+    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    expect(browser.value("getComputedStyle(document.body).backgroundColor") != paper, "dark mode")
+    browser.ask("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+    wait_for(lambda: browser.value("document.documentElement.scrollWidth") <= 400, "the width of 400 pixels")
+    picture = browser.screenshot("narrow.png")
+    expect(picture[16:24] == struct.pack(">II", 400, 900), "the size of the screenshot")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    served.end()
+    end_run(run)
+
+
+def end():
+    """The page tells of the end of the run, and stays; so it does for who comes later."""
+    run = begin_run(1)
+    served = Served(run)
+    browser = Browser(served.address)
+    let(run, 0)
+    wait_for(lambda: browser.drawn()[:1] == ["wave_0.nc"], "the step")
+    end_run(run)
+    state = "document.getElementById('state') && document.getElementById('state').textContent"
+    wait_for(lambda: browser.value(state) == "ended: finished", "the verdict")
+    expect(browser.drawn()[:1] == ["wave_0.nc"] and browser.value("document.getElementById('run').textContent") == "waves", "what the page still shows")
+    line = WebSocket(served.address + "live")
+    expect(json.loads(line.receive())["state"] == "ended", "the news for who comes later")
+    line.close()
+    browser.close()
+    served.end()
+
+
+def answers(served, path="", **headers):
+    connection = http.client.HTTPConnection(served.parts.hostname, served.parts.port, timeout=60)
+    connection.request("GET", path or served.parts.path, headers=headers)
+    return connection.getresponse().status
+
+
+def refusals():
+    """Who has not the token, or comes from another page, gets nothing."""
+    run = begin_run(1)
+    served = Served(run)
+    expect(len(served.token) == 32 and answers(served) == 200, "the page")
+    other = ("0" if served.token[0] != "0" else "1") + served.token[1:]
+    for path in "/", "/live.js", f"/{other}/", f"/{served.token}", f"/{served.token[:-1]}/", f"/x/{served.token}/", "/../" + served.token + "/", f"http://127.0.0.1/{served.token}/", "*":
+        expect(answers(served, path) == 403, path)
+    for path in "..", "../..", "%2e%2e/etc/passwd", "../../../../../../etc/passwd", "page", "live.js/", "%00":
+        expect(answers(served, served.parts.path + path) == 404, path)
+    for host in "sluice.example.org", "127.0.0.1.example.org:80", "", "127.0.0.1@example.org", "[::2]:80":
+        expect(answers(served, Host=host) == 403, f"the host {host}")
+    for host in "localhost:9999", "127.0.0.1", "[::1]:80":
+        expect(answers(served, Host=host) == 200, f"the host {host}")
+    expect(answers(served, Origin="http://example.org") == 403 and answers(served, Origin="null") == 403, "another page")
+    expect(answers(served, Origin=f"http://{served.parts.netloc}") == 200, "the own page")
+    line = WebSocket(served.address + "live", Origin="http://example.org")
+    expect(line.status == 403, "another page's WebSocket")
+    expect(WebSocket(served.address.replace(served.token, other) + "live").status == 403, "a WebSocket without the token")
+    connection = http.client.HTTPConnection(served.parts.hostname, served.parts.port, timeout=60)
+    connection.request("DELETE", served.parts.path)
+    expect(connection.getresponse().status == 405, "another method")
+    headers = urllib.request.urlopen(served.address).headers
+    expect("default-src 'none'" in headers["Content-Security-Policy"] and headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store", f"the headers: {headers}")
+    listening = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True).stdout
+    expect(f"127.0.0.1:{served.parts.port}" in listening and f"0.0.0.0:{served.parts.port}" not in listening, "where it listens: " + listening)
+    served.end()
+    end_run(run)
+
+
+def as_nobody(*command):
+    if os.geteuid() != 0:
+        print("SKIPPED: only root can become another user")
+        sys.exit(77)
+    return call("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command)
+
+
+CONNECT = ("/usr/bin/python3", "-c", "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect(sys.argv[1])\nexcept PermissionError:\n    sys.exit('denied')\n")
+KNOCK = ("/usr/bin/python3", "-c", "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).status)\n")
+
+
+def other_user():
+    """Another user of the machine finds no run, and cannot guess the address; the command line does not tell it."""
+    run = begin_run(1)
+    served = Served(run)
+    expect("no workflow of the user nobody" in as_nobody(SLUICE, "serve").err, "the run")
+    refusal = as_nobody(*KNOCK, f"http://{served.parts.netloc}/")
+    expect("403" in refusal.err and refusal.status != 0, "the page")
+    expect(served.token not in as_nobody("ps", "-efww").out, "the token")
+    served.end()
+    end_run(run)
+
+
+def at_a_socket():
+    """A Unix socket is this user's alone, and goes with the command."""
+    run = begin_run(1)
+    path = f"/tmp/sluice-serve-test-{os.getpid()}"
+    served = Served(run, "--socket", path)
+    expect(f"-L 8800:{path} " in served.lines[1], f"what it prints: {served.lines}")
+    expect(os.stat(path).st_mode & 0o777 == 0o600, "the mode")
+    line = WebSocket(served.address + "live", unix=path)
+    expect(json.loads(line.receive())["state"] == "running", "the news")
+    line.close()
+    call(SLUICE, "serve", str(run.pid), "--socket", path, status=3)
+    expect("denied" in as_nobody(*CONNECT, path).err, "another user")
+    served.end(signal.SIGTERM)
+    expect(not os.path.exists(path), "the socket is left behind")
+    end_run(run)
+
+
+def hostile_bytes(generator, served):
+    """Something that is nearly a request, or nothing like it."""
+    good = f"GET {served.parts.path}live HTTP/1.1\r\nHost: {served.parts.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+    kind = generator.randrange(6)
+    if kind == 0:
+        return generator.randbytes(generator.randrange(1, 3000))
+    if kind == 1:
+        return good[:generator.randrange(len(good))]
+    if kind == 2:
+        return good[:-4] + b"\r\nX: " + b"x" * generator.choice((9000, 100000, 1000000)) + b"\r\n\r\n"
+    if kind == 3:  # frames of any kind, with any length
+        return good + b"".join(generator.randbytes(generator.randrange(1, 15)) for _ in range(generator.randrange(1, 20)))
+    damaged = bytearray(good if kind == 4 else good.replace(b"live", b"field?" + generator.choice((b"rule=0&variable=h&at=0,*,*", b"path=%", b"rule=" + b"9" * 400, b"at=" + b"," * 4000, b"&&==&%zz"))).replace(b"Upgrade: websocket", b"Accept: */*"))
+    for _ in range(generator.randrange(4)):
+        damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+    return bytes(damaged)
+
+
+def hostile():
+    """Random bytes, half and slow requests, a thousand connections: it goes on, in bounded memory."""
+    run = begin_run(1)
+    served = Served(run)
+    let(run, 0)
+    expect_fields(served, 0)
+    generator = random.Random(test_seed())
+    for _ in range(400):
+        served.raw(hostile_bytes(generator, served), wait=False)
+    before = served.resident()
+    lines = []
+    for number in range(1000):
+        line = socket.create_connection((served.parts.hostname, served.parts.port))
+        if number % 3:
+            line.sendall(hostile_bytes(generator, served)[:number % 200])
+        lines.append(line)
+    expect_fields(served, 0)
+    descriptors = len(os.listdir(f"/proc/{served.process.pid}/fd"))
+    expect(descriptors < 300, f"{descriptors} descriptors are open")
+    expect(served.resident() < before + (40 << 20), f"{before} bytes became {served.resident()}")
+    for line in lines:
+        line.close()
+    slow = [socket.create_connection((served.parts.hostname, served.parts.port)) for _ in range(10)]
+    for letter in f"GET {served.parts.path} HTTP/1.1\r\n":
+        for line in slow:
+            line.sendall(letter.encode())
+        time.sleep(0.02)
+    for line in slow:  # nobody may begin for ever
+        line.settimeout(60)
+        expect(line.recv(100) == b"", "a request that never ends")
+        line.close()
+    line = WebSocket(served.address + "live")
+    expect(line.status == 101 and json.loads(line.receive())["state"] == "running", "the news afterwards")
+    line.close()
+    expect_fields(served, 0)
+    served.end()
+    end_run(run)
+
+
+def switches(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return [line for line in file if "voluntary_ctxt_switches" in line]
+
+
+def sockets(pid):
+    found = subprocess.run(["ss", "-xp"], capture_output=True, text=True).stdout
+    return [line for line in found.splitlines() if f"pid={pid}," in line]
+
+
+def lookers():
+    """Nothing is asked while nobody looks; sixteen can look; who does not read holds back nobody."""
+    run = begin_run(1)
+    served = Served(run)
+    served.get("")
+    expect(sockets(served.process.pid) == [], "it is connected to the run before anybody looks")
+    lines = [WebSocket(served.address + "live") for _ in range(16)]
+    expect([line.status for line in lines] == [101] * 16, "sixteen pages")
+    expect(WebSocket(served.address + "live").status == 503, "the seventeenth page")
+    for line in lines[:3]:
+        news = [json.loads(line.receive()) for _ in range(3)]
+        expect(all(each["state"] == "running" and each["status"]["run"] == "waves" for each in news) and news[0]["status"]["time_ms"] < news[2]["status"]["time_ms"], "the news")
+        expect(news[0]["status"]["rules"][0]["writer"] == "model" and news[0]["status"]["rules"][0]["readers"] == ["reader"], "the graph's figures")
+    lines[0].send("speak")  # nothing is expected from a page
+    expect(wait_for(lambda: lines[0].receive() is None, "the end of who speaks"), "who speaks")
+    for line in lines:
+        line.close()
+    wait_for(lambda: WebSocket(served.address + "live").status == 101, "a place")
+
+    def is_quiet():
+        first = switches(served.process.pid), [switches(pid) for pid in os.listdir(f"/proc/{served.process.pid}/task")]
+        time.sleep(2.5)
+        return first == (switches(served.process.pid), [switches(pid) for pid in os.listdir(f"/proc/{served.process.pid}/task")])
+
+    wait_for(is_quiet, "quiet while nobody looks")
+    served.end()
+    end_run(run)
+
+
+def mistakes():
+    for words, text in (["--port", "x"], "no port"), (["--port"], "needs a value"), (["--socket", "s", "--port", "1"], "either"), (["--what"], "no option '--what'"), (["a", "b"], "at most one"):
+        expect(text in call(SLUICE, "serve", *words, status=2).err, text)
+    run = begin_run(1)
+    served = Served(run)
+    refusal = call(SLUICE, "serve", str(run.pid), "--port", str(served.parts.port), status=3)
+    expect(f"port {served.parts.port}" in refusal.err and "--port" in refusal.err, "a port that is in use")
+    expect("too long" in call(SLUICE, "serve", str(run.pid), "--socket", "/tmp/" + "s" * 200, status=3).err, "a long path")
+    served.end()
+    end_run(run)
+
+
+clear_directory()
+globals()[case]()
