@@ -21,6 +21,7 @@ constexpr const char* html = R"page(<!DOCTYPE html>
 <dl id="figures"></dl>
 </header>
 <main>
+<div>
 <section id="field" aria-label="Field">
 <form id="choice" autocomplete="off">
 <label>files <select id="rule"></select></label>
@@ -34,16 +35,19 @@ constexpr const char* html = R"page(<!DOCTYPE html>
 <div id="plot"><canvas id="canvas" tabindex="0" role="img" aria-label="Map, line or histogram of the variable"></canvas></div>
 <p id="reading" class="note">&nbsp;</p>
 </section>
+<section id="flow"><h2>Components and files</h2><div id="graph"></div></section>
+<section id="files"><h2>Files</h2><div class="wide"><table><thead><tr><th>file</th><th>state</th><th class="number">size</th><th>used by</th></tr></thead><tbody id="rows"></tbody></table></div><p id="more" class="note"></p></section>
+</div>
+<div>
 <section id="side">
 <h2>Components</h2><div id="components"></div>
 <h2>Memory</h2><canvas id="memory" role="img" aria-label="Memory over time"></canvas><p id="memory-text" class="note"></p>
 <h2>Put and got</h2><canvas id="rates" role="img" aria-label="Rates over time"></canvas><p id="rates-text" class="note"></p>
 </section>
-<section id="flow"><h2>Components and files</h2><div id="graph"></div></section>
-<section id="files"><h2>Files</h2><div class="wide"><table><thead><tr><th>file</th><th>state</th><th class="number">size</th><th>used by</th></tr></thead><tbody id="rows"></tbody></table></div><p id="more" class="note"></p></section>
 <section id="log"><h2>Events</h2><ol id="events"></ol></section>
+</div>
 </main>
-<footer class="note">Keys: <kbd>←</kbd> <kbd>→</kbd> file, <kbd>↑</kbd> <kbd>↓</kbd> slice, <kbd>f</kbd> follow the newest, <kbd>v</kbd> variable, <kbd>m</kbd> map, <kbd>l</kbd> line, <kbd>h</kbd> histogram, <kbd>r</kbd> colours</footer>
+<footer class="note">Keys: <kbd>←</kbd> <kbd>→</kbd> file, <kbd>↑</kbd> <kbd>↓</kbd> slice, <kbd>f</kbd> follow the newest, <kbd>v</kbd> variable, <kbd>m</kbd> map, <kbd>l</kbd> line, <kbd>h</kbd> histogram, <kbd>r</kbd> colours. A click on the map shows the line through that point.</footer>
 </body>
 </html>
 )page";

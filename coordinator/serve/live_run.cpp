@@ -118,7 +118,7 @@ std::string LiveRun::end() const {
 std::string LiveRun::news() {
   try {
     return state();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     observer_.reset();
     if (!goes_on(run_)) return end();
     JsonWriter more;
@@ -141,6 +141,8 @@ WebAnswer LiveRun::answer(const WebRequest& request) {
     const bool is_there = error.status() != NC_ENOENT;
     if (observer_ && !observer_->is_alive()) observer_.reset();
     return {is_there ? 400U : 404U, {}, std::string(error.what()) + "\n"};
+  } catch (const std::exception& error) {  // memory, for example
+    return {500, {}, std::string(error.what()) + "\n"};
   }
 }
 

@@ -10,11 +10,11 @@ const by = id => document.getElementById(id);
 const make = (tag, name, ...content) => { const node = document.createElement(tag); if (name) node.className = name; node.append(...content); return node; };
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const bytes = n => { let unit = 0; while (n >= 1024 && unit < 5) { n /= 1024; unit++; }
-  return (unit ? n.toPrecision(3) : Math.round(n)) + " " + ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit]; };
+  return (unit && n < 100 ? n.toPrecision(3) : Math.round(n)) + " " + ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit]; };
 const clock = ms => { const s = Math.floor(ms / 1000), two = n => String(n).padStart(2, "0");
   return (s >= 3600 ? Math.floor(s / 3600) + ":" : "") + two(Math.floor(s / 60) % 60) + ":" + two(s % 60); };
 const short = path => path.slice(path.lastIndexOf("/") + 1);
-const number = value => value === 0 ? "0" : Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
+const number = value => Number.isInteger(value) && Math.abs(value) < 1e7 ? String(value) : Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
 // A canvas of the size that it has on the page, and its pen.
 function sheet(canvas, height) {
   const scale = window.devicePixelRatio || 1, width = canvas.clientWidth;
@@ -28,15 +28,18 @@ function sheet(canvas, height) {
 
 // ---- The run ----
 const most = 300, history = [];
-let news = null, before = null, socket = null;
+let news = null, socket = null, heard = 0;
+const recent = [];  // the status of the last seconds, for rates
 
 function connect() {
   if (document.hidden || socket) return;
   socket = new WebSocket(location.href.replace(/^http/, "ws").replace(/[^/]*$/, "") + "live");
-  socket.onmessage = event => { before = news; news = JSON.parse(event.data); show(); };
+  socket.onmessage = event => { news = JSON.parse(event.data); heard = Date.now(); show(); };
   socket.onclose = () => { socket = null; if (!document.hidden) setTimeout(connect, 2000); if (!news || news.state !== "ended") state("silent", "sluice serve does not answer"); };
 }
 document.addEventListener("visibilitychange", () => { if (document.hidden && socket) socket.close(); else connect(); });
+
+setInterval(() => { const silence = Math.round((Date.now() - heard) / 1000); if (socket && news && news.state === "running" && silence > 5) state("silent", "no news for " + silence + " s"); }, 1000);
 
 function state(kind, text) {
   by("state").className = "pill " + kind;
@@ -51,14 +54,17 @@ function show() {
   document.title = status.run + " – Sluice";
   by("run").textContent = status.run;
   const sum = key => status.nodes.reduce((total, node) => total + node[key], 0);
-  if (news.state === "running") history.push({ time: status.time_ms, used: sum("used_bytes"), limit: sum("limit_bytes"), spilled: sum("spilled_bytes"), put: status.put_rate, get: status.get_rate });
+  recent.push(status);
+  if (recent.length > 6) recent.shift();
+  const rate = total => rateSince(total(status), total(recent[0])), put = rate(each => each.put_bytes), got = rate(each => each.get_bytes + each.opened_bytes);
+  if (news.state === "running") history.push({ time: status.time_ms, used: sum("used_bytes"), limit: sum("limit_bytes"), spilled: sum("spilled_bytes"), put, got });
   if (history.length > most) history.shift();
   const figures = [["memory", bytes(sum("used_bytes")) + " of " + bytes(sum("limit_bytes"))], ["put", bytes(status.put_bytes)], ["got", bytes(status.get_bytes + status.opened_bytes)],
     ["files", String(status.rules.reduce((total, rule) => total + rule.files, 0))]];
   by("figures").replaceChildren(...figures.map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", value))));
   by("components").replaceChildren(...status.components.map(component));
   by("memory-text").textContent = "at most " + bytes(sum("peak_bytes")) + (sum("spilled_bytes") ? ", " + bytes(sum("spilled_bytes")) + " on disk" : "");
-  by("rates-text").textContent = "put " + bytes(status.put_rate) + "/s, got " + bytes(status.get_rate) + "/s";
+  by("rates-text").textContent = "put " + bytes(put) + "/s, got " + bytes(got) + "/s";
   drawHistory();
   drawGraph();
   listFiles(status);
@@ -112,7 +118,7 @@ function drawHistory() {
   const used = area(by("memory"), [["used", "--put"], ["spilled", "--spill"]], Math.min(top("limit"), 4 * Math.max(top("used"), top("spilled"), 1)));
   used.pen.fillStyle = colour("--faint");
   used.pen.fillText(bytes(history[history.length - 1].used), 6, 14);
-  const rates = area(by("rates"), [["put", "--put"], ["get", "--get"]], Math.max(top("put"), top("get")));
+  const rates = area(by("rates"), [["put", "--put"], ["got", "--get"]], Math.max(top("put"), top("got")));
   rates.pen.fillStyle = colour("--put"); rates.pen.fillText("put", 6, 14);
   rates.pen.fillStyle = colour("--get"); rates.pen.fillText("got", 34, 14);
 }
@@ -125,7 +131,7 @@ function graph() {
   news.status.rules.forEach((rule, number) => {
     const note = rule.files + (rule.files === 1 ? " file" : " files") + (rule.discarded ? ", " + rule.discarded + " discarded" : "");
     nodes.push({ title: rule.pattern, note, is: "files", layer: 0 });
-    const link = (name, from, to, kind) => { if (from >= 0 && to >= 0) edges.push({ from, to, kind, rate: rateOf(number, name, kind) }); };
+    const link = (name, from, to, kind) => { if (from >= 0 && to >= 0) edges.push({ from, to, kind, rate: trafficOf(number, name, kind) }); };
     link(rule.writer, place(rule.writer), components + number, "put");
     for (const reader of rule.readers) link(reader, components + number, place(reader), "get");
   });
@@ -140,12 +146,15 @@ function graph() {
   return { nodes, edges, rows };
 }
 
-function rateOf(number, name, kind) {
-  const of = which => { const use = which.status.rules[number].use.find(one => one.component === name);
+// What a component has put or got of the files of a rule, and how much of it a second.
+function trafficOf(number, name, kind) {
+  const of = status => { const use = status.rules[number].use.find(one => one.component === name);
     return !use ? 0 : kind === "put" ? use.put_bytes : use.get_bytes + use.opened_bytes; };
-  const total = of(news), last = before && before.status && before.status.rules.length > number ? of(before) : total;
-  const seconds = before && before.status ? (news.status.time_ms - before.status.time_ms) / 1000 : 0;
-  return { total, now: seconds > 0 && news.state === "running" ? (total - last) / seconds : 0 };
+  return { total: of(news.status), now: rateSince(of(news.status), of(recent[0])) };
+}
+function rateSince(total, earlier) {
+  const seconds = (news.status.time_ms - recent[0].time_ms) / 1000;
+  return seconds > 0 && news.state === "running" ? (total - earlier) / seconds : 0;
 }
 
 function drawGraph() {
@@ -187,9 +196,10 @@ function listFiles(status) {
 const choice = { rule: null, path: "", variable: "", form: "map", range: "most", at: {}, axes: [] };
 let file = null, field = null, coordinates = {}, held = null, asks = false, again = false, last = "";
 
+// A list that a hand has opened stays as it is.
 function options(select, list, value) {
   const key = JSON.stringify(list);
-  if (select.dataset.key !== key) { select.replaceChildren(...list.map(([text, each]) => { const option = make("option", "", text); option.value = each; return option; })); select.dataset.key = key; }
+  if (select.dataset.key !== key && !(select.matches(":focus") && list.some(each => each[1] === select.value))) { select.replaceChildren(...list.map(([text, each]) => { const option = make("option", "", text); option.value = each; return option; })); select.dataset.key = key; }
   select.value = value;
 }
 const ofRule = () => (news && news.published || []).filter(each => String(each.rule) === choice.rule);
@@ -243,8 +253,10 @@ function chooseAxes() {
   choice.axes = names.slice(0, wanted);
 }
 
+// Of a dimension that may grow, the last index is the usual one.
+const isGrowing = (variable, name) => variable.dimensions[0] === name && (variable.has_records || isTime(coordinateOf(name)) || /^(time|t|step|record)$/i.test(short(name)));
 function where(variable) {
-  return variable.dimensions.map((name, i) => choice.axes.includes(name) ? "*" : choice.at[name] === undefined ? (i === 0 && (variable.has_records || isTime(coordinateOf(name))) ? "last" : 0) : choice.at[name]);
+  return variable.dimensions.map((name, i) => choice.axes.includes(name) ? "*" : choice.at[name] ?? (isGrowing(variable, name) ? "last" : i < variable.dimensions.length - 2 ? 0 : Math.floor(variable.shape[i] / 2)));
 }
 
 // One question after the other; what was asked meanwhile is asked once more.
@@ -281,7 +293,14 @@ async function ask() {
   drawField();
 }
 
+const sideOf = units => /^degrees?_?(east|E)$/i.test(units) ? "EW" : /^degrees?_?(north|N)$/i.test(units) ? "NS" : "";
+function degrees(side, value) {
+  const round = side === "EW" && value > 180 ? value - 360 : value;
+  return number(Math.abs(round)) + "°" + (round === 0 || Math.abs(round) === 180 ? "" : side[round > 0 ? 0 : 1]);
+}
+
 function valueText(variable, value) {
+  if (sideOf(unitsOf(variable))) return degrees(sideOf(unitsOf(variable)), value);
   const units = unitsOf(variable), parts = units.match(/^(\w+) since (\d{1,4})-(\d{1,2})-(\d{1,2})[T ]*(\d{1,2})?:?(\d{1,2})?:?([\d.]+)?/);
   const scale = parts && { s: 1e3, m: 6e4, h: 36e5, d: 864e5 }[parts[1] === "milliseconds" ? "" : parts[1][0].toLowerCase()];
   if (!scale || parts[1].startsWith("mon") || !/^(standard|gregorian|proleptic_gregorian|)$/.test(variable.attributes.calendar || "")) return number(value) + (units ? " " + units : "");
@@ -289,19 +308,25 @@ function valueText(variable, value) {
   return isNaN(date) ? number(value) + " " + units : date.toISOString().replace("T", " ").replace(/(:00)?\.\d+Z$/, " UTC");
 }
 
+// Sliders stay the same elements as long as they are for the same dimensions: a hand may be on one.
 function showSlices() {
-  const rows = field.dimensions.filter(each => !each.is_shown && each.length > 1).map(each => {
-    const text = field.texts.find(one => one[0] === each.name), slider = make("input"), along = make("button", "", "show along");
-    slider.type = "range"; slider.min = 0; slider.max = each.length - 1; slider.value = each.start; slider.name = each.name;
-    slider.addEventListener("input", () => { choice.at[each.name] = +slider.value === each.length - 1 && field.variable.has_records && field.dimensions[0].name === each.name ? "last" : +slider.value; refresh(); });
-    along.type = "button"; along.title = "use this dimension as an axis";
-    along.addEventListener("click", () => { choice.axes.unshift(each.name); chooseAxes(); refresh(); });
-    return make("label", "", each.name, slider, make("output", "", each.start + " of " + each.length + (text ? ": " + text[1] : "")), along);
+  const others = field.dimensions.filter(each => !each.is_shown && each.length > 1), key = JSON.stringify([field.variable.name, others.map(each => each.name)]);
+  if (by("slices").dataset.key !== key) { by("slices").dataset.key = key; by("slices").replaceChildren(...others.map(makeSlice)); }
+  others.forEach((each, i) => {
+    const [slider, output] = by("slices").children[i].querySelectorAll("input, output"), text = field.texts.find(one => one[0] === each.name);
+    slider.max = each.length - 1;
+    if (!slider.matches(":active")) slider.value = each.start;
+    output.textContent = each.start + 1 + " of " + each.length + (text ? ": " + text[1] : "");
   });
-  const used = document.activeElement, slider = used && used.parentNode && used.parentNode.parentNode === by("slices") ? used.name : "";
-  by("slices").replaceChildren(...rows);
-  const same = slider && by("slices").querySelector("input[name=" + CSS.escape(slider) + "]");
-  if (same) same.focus();
+}
+
+function makeSlice(each) {
+  const slider = make("input"), along = make("button", "", "show along"), grows = isGrowing(field.variable, each.name);
+  slider.type = "range"; slider.min = 0; slider.name = each.name;
+  slider.addEventListener("input", () => { choice.at[each.name] = grows && slider.value === slider.max ? "last" : +slider.value; refresh(); });
+  along.type = "button"; along.title = "use this dimension as an axis";
+  along.addEventListener("click", () => { choice.axes.unshift(each.name); chooseAxes(); refresh(); });
+  return make("label", "", make("span", "", each.name), slider, make("output"), along);
 }
 
 // ---- Drawing ----
@@ -346,10 +371,9 @@ function ticks(low, high, count, side) {
 function axis(dimension) {
   const own = coordinateOf(dimension.name), found = own && coordinates[dimension.name + " " + dimension.length];
   const values = found && found.length === dimension.count && found.every(value => value === value) ? found : Float64Array.from({ length: dimension.count }, (_, i) => i * dimension.stride);
-  const units = values === found ? unitsOf(own) : "", side = /^degrees?_?(east|E)$/i.test(units) ? "EW" : /^degrees?_?(north|N)$/i.test(units) ? "NS" : "";
+  const units = values === found ? unitsOf(own) : "", side = sideOf(units);
   const first = values[0], end = values[values.length - 1], half = values.length > 1 ? (end - first) / (values.length - 1) / 2 : .5;
-  const label = value => { if (!side) return isTime(own) && values === found ? valueText(own, value) : number(value);
-    const round = side === "EW" && value > 180 ? value - 360 : value; return number(Math.abs(round)) + "°" + (round > 0 ? side[0] : round < 0 ? side[1] : ""); };
+  const label = value => side ? degrees(side, value) : isTime(own) && values === found ? valueText(own, value) : number(value);
   return { name: dimension.name, values, units, side, label, low: first - half, high: end + half, down: own && own.attributes.positive === "down" };
 }
 
@@ -403,11 +427,15 @@ function drawMap(canvas, range, units) {
   pen.fillStyle = colour("--ink"); pen.textAlign = narrow ? "center" : "left"; pen.textBaseline = narrow ? "top" : "middle";
   for (const value of ticks(range[0], range[1], narrow ? 4 : 8)) { const part = (value - range[0]) / (range[1] - range[0]);
     narrow ? pen.fillText(number(value), bar.x + part * bar.w, bar.y + 15) : pen.fillText(number(value), bar.x + 19, bar.y + bar.h - part * bar.h); }
-  canvas.point = (px, py) => {
+  canvas.place = (px, py) => {
     const column = Math.floor((px - box.x) / box.w * nx), line = Math.floor((py - box.y) / box.h * ny), row = y.flip ? line : ny - 1 - line;
-    if (column < 0 || row < 0 || column >= nx || row >= ny) return "";
-    const value = field.values[row * nx + column], text = each => each.name + " " + each.label(each.values[each === x ? column : row]) + (each.side || !each.units || / since /.test(each.units) ? "" : " " + each.units);
-    return text(y) + ", " + text(x) + ": " + (value === value ? number(value) + (units ? " " + units : "") : "no value");
+    return column < 0 || row < 0 || column >= nx || row >= ny ? null : [row, column];
+  };
+  canvas.point = (px, py) => {
+    const place = canvas.place(px, py);
+    if (!place) return "";
+    const value = field.values[place[0] * nx + place[1]], text = (each, index) => each.name + " " + each.label(each.values[index]) + (each.side || !each.units || / since /.test(each.units) ? "" : " " + each.units);
+    return text(y, place[0]) + ", " + text(x, place[1]) + ": " + (value === value ? number(value) + (units ? " " + units : "") : "no value");
   };
 }
 
@@ -427,17 +455,22 @@ function drawHistogram(canvas, units) {
   const [low, high] = field.low < field.high ? [field.low, field.high] : extent(), bins = 60, counts = new Array(bins).fill(0);
   for (const value of field.values) if (value === value) counts[Math.max(0, Math.min(bins - 1, Math.floor((value - low) / (high - low) * bins)))]++;
   const most = Math.max(...counts, 1), { pen, width } = sheet(canvas, Math.max(220, Math.min(canvas.clientWidth * .5, window.innerHeight * .6))), box = { x: 62, y: 8, w: width - 76, h: canvas.clientHeight - 42 };
-  const colours = table(low < 0 && high > 0 ? "both" : "up"), reach = Math.max(-low, high), place = value => low < 0 && high > 0 ? (value + reach) / (2 * reach) : (value - low) / (high - low);
-  counts.forEach((count, i) => { const h = count ? Math.max(1, count / most * box.h) : 0; pen.fillStyle = "rgb(" + colours[Math.round(place(low + (i + .5) / bins * (high - low)) * 255)] + ")";
-    pen.fillRect(box.x + i / bins * box.w, box.y + box.h - h, box.w / bins - 1, h); });
-  frame(pen, box, { low, high, label: number }, { low: 0, high: most, label: number });
+  const folded = most > 20 * field.valid / bins, fold = count => folded ? Math.log10(count + 1) : count, top = fold(most) * 1.05;  // where one bin has nearly all
+  pen.fillStyle = colour("--put");
+  counts.forEach((count, i) => { const h = count ? Math.max(1, fold(count) / top * box.h) : 0; pen.fillRect(box.x + i / bins * box.w, box.y + box.h - h, box.w / bins - 1, h); });
+  frame(pen, box, { low, high, label: number }, { low: 0, high: top, label: value => folded ? Number.isInteger(value) && value > 0 ? number(10 ** value) : "" : number(value) });
   canvas.point = px => { const i = Math.floor((px - box.x) / box.w * bins); return i < 0 || i >= bins ? "" : number(low + i / bins * (high - low)) + " to " + number(low + (i + 1) / bins * (high - low)) + (units ? " " + units : "") + ": " + counts[i] + " values"; };
 }
 
 // ---- Hands ----
 by("canvas").addEventListener("pointermove", event => { by("reading").textContent = field && event.target.point && event.target.point(event.offsetX, event.offsetY) || "\u00a0"; });
+// A line then goes through this point.
+by("canvas").addEventListener("click", event => {
+  const place = field && choice.form === "map" && event.target.place(event.offsetX, event.offsetY);
+  if (place) { field.shown.forEach((each, i) => { choice.at[each.name] = place[i] * each.stride; }); set(by("form"), "line"); }
+});
 by("rule").addEventListener("change", event => { choice.rule = event.target.value; choice.path = choice.variable = last = ""; choice.at = {}; file = null; chooseFiles(); });
-by("file").addEventListener("change", event => { choice.path = event.target.value; last = ""; chooseFiles(); });
+by("file").addEventListener("change", event => { event.target.blur(); choice.path = event.target.value; last = ""; chooseFiles(); });
 by("variable").addEventListener("change", event => { choice.variable = event.target.value; choice.axes = []; refresh(); });
 by("form").addEventListener("change", event => { choice.form = event.target.value; choice.axes = []; refresh(); });
 by("range").addEventListener("change", event => { choice.range = event.target.value; drawField(); });

@@ -17,9 +17,9 @@ section > h2:first-child { margin-top: 0; }
 .pill { padding: .1em .8em; border-radius: 1em; color: #fff; background: var(--over); } .pill.running { background: var(--get); } .pill.silent { background: var(--wait); }
 @media (prefers-color-scheme: dark) { .pill { color: #101318; } }
 dl { display: flex; flex-wrap: wrap; gap: .2em 1.6em; margin: 0 0 0 auto; } dl div { display: flex; gap: .5em; } dt { color: var(--faint); } dd { margin: 0; font-variant-numeric: tabular-nums; font-weight: 600; }
-main { display: grid; grid-template-columns: minmax(0, 2.3fr) minmax(0, 1fr); gap: 12px; padding: 12px; max-width: 1500px; margin: auto; }
+main { display: grid; grid-template-columns: minmax(0, 2.3fr) minmax(0, 1fr); gap: 12px; align-items: stretch; padding: 12px; max-width: 1500px; margin: auto; }
 section { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 12px 14px; min-width: 0; }
-#flow { grid-column: 1 / -1; }
+main > div { display: flex; flex-direction: column; gap: 12px; min-width: 0; } #log { flex: 1 1 20em; display: flex; flex-direction: column; }
 form, #slices > label { display: flex; flex-wrap: wrap; gap: .4em 1em; align-items: center; } form label { color: var(--faint); }
 select, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--rule); border-radius: 5px; padding: .15em .4em; max-width: 15em; }
 :focus-visible { outline: 2px solid var(--put); outline-offset: 1px; }
@@ -36,11 +36,11 @@ svg .bold { font-weight: 600; } rect { stroke: var(--line); fill: var(--box); } 
 path.edge { fill: none; stroke: var(--line); stroke-width: 1.5; } path.busy { stroke-width: 2.5; stroke-dasharray: 7 5; animation: flow 1s linear infinite; } path.put { stroke: var(--put); } path.get { stroke: var(--get); }
 svg .rate { font-size: 11px; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
 @keyframes flow { to { stroke-dashoffset: -12; } } @media (prefers-reduced-motion: reduce) { path.busy { animation: none; } }
-.wide { overflow-x: auto; max-height: 22em; overflow-y: auto; } table { border-collapse: collapse; width: 100%; } th { color: var(--faint); font-weight: 600; position: sticky; top: 0; background: var(--card); } th, td { padding: .2em .8em .2em 0; text-align: left; border-bottom: 1px solid var(--rule); }
+.wide { overflow-x: auto; max-height: 22em; overflow-y: auto; } table { border-collapse: collapse; width: 100%; } th { color: var(--faint); font-weight: 600; position: sticky; top: 0; background: var(--card); } th, td { padding: .2em .8em .2em 0; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-#events { list-style: none; margin: 0; padding: 0; font: 12px/1.5 ui-monospace, monospace; max-height: 24em; overflow-y: auto; } #events li { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } #events time { color: var(--faint); margin-right: .8em; }
+#events { list-style: none; margin: 0; padding: 0; font: 12px/1.5 ui-monospace, monospace; flex: 1 1 0; min-height: 14em; overflow-y: auto; } #events li { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } #events time { color: var(--faint); margin-right: .8em; }
 footer { padding: 0 1.4em 1.5em; max-width: 1500px; margin: auto; } kbd { font: inherit; border: 1px solid var(--rule); border-radius: 4px; padding: 0 .35em; background: var(--card); }
-@media (max-width: 900px) { main { grid-template-columns: minmax(0, 1fr); padding: 8px; gap: 8px; } header { padding: .6em 1em; } dl { margin: 0; } }
+@media (max-width: 900px) { main { grid-template-columns: minmax(0, 1fr); padding: 8px; gap: 8px; } main > div { display: contents; } #field { order: -2; } #side { order: -1; } #events { min-height: 0; max-height: 24em; flex: none; } header { padding: .6em 1em; } dl { margin: 0; } }
 @media (max-width: 500px) { form label { flex: 1 1 100%; display: flex; justify-content: space-between; gap: 1em; } form select { flex: 0 1 70%; } #slices output { min-width: 5em; } }
 )page";
 }

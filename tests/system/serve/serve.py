@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """serve.py BUILD CASE: `sluice serve` shows a run in which ncgen writes files, one after the other when the test lets it."""
 import array
+import atexit
 import http.client
 import json
 import math
@@ -71,6 +72,7 @@ class Served:
     def __init__(self, run, *options):
         wait_for(lambda: run.poll() is not None or subprocess.run([SLUICE, "status", str(run.pid)], capture_output=True).returncode == 0, "the run")
         self.process = subprocess.Popen([SLUICE, "serve", str(run.pid), *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.lines = [self.process.stdout.readline() for _ in range(3)]
         expect("ssh -L" in self.lines[1], f"what it prints: {self.lines}, {'' if self.lines[0] else self.process.stderr.read()}")
         self.address = self.lines[0].split()[-1]
@@ -204,6 +206,36 @@ def large():
     end_run(run)
 
 
+def growing():
+    """Of a file that grows, the newest record is followed until another one is chosen."""
+    write_cdl(0)
+    script("model.sh", "until test -e step_0; do sleep 0.05; done; ncgen -b -o wave_0.nc wave_0.cdl\nfor n in 1 2; do until test -e step_$n; do sleep 0.05; done; /usr/bin/python3 append.py $n; done; until test -e done; do sleep 0.05; done")
+    with open("append.py", "w") as file:  # a record is a time, three rows of heights, and no padding between
+        file.write("import struct, sys\nn = int(sys.argv[1])\nwith open('wave_0.nc', 'r+b') as file:\n    file.seek(0, 2)\n    file.write(struct.pack('>d12h', n, *[n * 100 + i for i in range(12)]))\n    file.seek(4)\n    file.write(struct.pack('>i', n + 1))\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: waves\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: \"sh -c 'until test -e done; do sleep 0.1; done; cat wave_0.nc > /dev/null'\"}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
+    run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+    served = Served(run)
+    let(run, 0)
+    browser = Browser(served.address)
+    wait_for(lambda: browser.drawn()[4:] == ["1", "12.5"], "the first record")
+    allow("step_1")
+    wait_for(lambda: browser.drawn()[4:] == ["51", "56.5"], "the second record")
+    browser.press("ArrowDown")
+    wait_for(lambda: browser.drawn()[4:] == ["1", "12.5"], "the record that is chosen")
+    expect("1 of 2: 2011-03-11 05:00 UTC" in browser.value("document.getElementById('slices').textContent"), "its number and time")
+    allow("step_2")
+    wait_for(lambda: "1 of 3" in browser.value("document.getElementById('slices').textContent"), "the third record")
+    expect(browser.drawn()[4:] == ["1", "12.5"], "the record that stays chosen")
+    browser.press("ArrowUp")
+    browser.press("ArrowUp")
+    wait_for(lambda: browser.drawn()[4:] == ["101", "106.5"], "the newest record again")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    served.end()
+    end_run(run)
+
+
 def page():
     """The browser shows the run and the field, follows the newest step, obeys keys, is dark in the dark, and fits 400 pixels."""
     run = begin_run(3)
@@ -223,6 +255,13 @@ def page():
     expect(least == [68, 1, 84] and greatest == [253, 231, 37] and gap == [196, 200, 194] and outside is None, f"the colours: {least}, {greatest}, {gap}")
     let(run, 1)
     wait_for(lambda: browser.drawn()[:1] == ["wave_1.nc"], "the newest step")
+    place = browser.value("(() => { const c = document.getElementById('canvas'), box = c.getBoundingClientRect(); for (let y = 0; y < box.height; y += 9) for (let x = 0; x < box.width; x += 9) "
+                          "if (c.point(x, y).startsWith('y 30°N, x 130°E')) return [box.x + x + 2, box.y + y + 2]; })()")
+    for kind in "mousePressed", "mouseReleased":
+        browser.ask("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    wait_for(lambda: browser.drawn()[1:] == ["h", "line", "4", "61", "62.5"], "the line through a point")
+    browser.press("m")
+    wait_for(lambda: browser.drawn()[1:3] == ["h", "map"], "the map by its key")
     browser.press("l")
     wait_for(lambda: browser.drawn()[1:4] == ["h", "line", "4"], "a line by its key")
     browser.press("h")

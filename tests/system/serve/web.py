@@ -1,4 +1,5 @@
 """A WebSocket client, and a browser that is driven by it (Chromium's DevTools protocol)."""
+import atexit
 import base64
 import json
 import os
@@ -69,6 +70,7 @@ class Browser:
         self.errors = open("browser.log", "w")
         self.process = subprocess.Popen([program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("browser"),
                                          "--remote-debugging-port=0", f"--window-size={width},{height}", "about:blank"], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
+        atexit.register(self.process.kill)
         port = wait_for(lambda: os.path.exists("browser/DevToolsActivePort") and open("browser/DevToolsActivePort").read().split(), "the browser")[0]
         pages = wait_for(lambda: [page for page in json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json")) if page["type"] == "page"], "its page")
         self.line, self.number, self.problems = WebSocket(pages[0]["webSocketDebuggerUrl"]), 0, []
