@@ -65,6 +65,11 @@ bool uses_mpi() noexcept {
   return inquire != nullptr && inquire(&is_initialized) == 0 && is_initialized != 0;
 }
 
+/// A handler may have interrupted MPI, or the client library: it asks by itself.
+bool shares_session() noexcept {
+  return uses_mpi() && !is_in_handler();
+}
+
 namespace {
 /// Without MPI, a process has a client library for what it opens by netCDF.
 bool has_library_for_netcdf() noexcept {
@@ -82,7 +87,8 @@ bool is_in_pnetcdf() noexcept {
   if (!uses_mpi() && !has_library_for_netcdf()) return false;
   const auto find = reinterpret_cast<Finder>(finder.find());
   return find != nullptr &&
-         find("", nullptr, 0, static_cast<int>(runtime::FindPurpose::probe)) == runtime::is_ordinary;
+         find("", nullptr, 0, static_cast<int>(runtime::FindPurpose::probe)) == runtime::is_ordinary &&
+         !is_in_handler();
 }
 
 std::optional<CoupledFile> find_by_client_library(const std::string& path, runtime::FindPurpose purpose) {
@@ -106,7 +112,7 @@ std::optional<CoupledFile> find_by_client_library(const std::string& path, runti
 
 std::optional<runtime::ReceivedMessage> ask_by_client_library(runtime::MessageType type,
                                                               const std::vector<std::byte>& fields) {
-  const auto ask_matcher = uses_mpi() ? reinterpret_cast<Asker>(asker.find()) : nullptr;
+  const auto ask_matcher = shares_session() ? reinterpret_cast<Asker>(asker.find()) : nullptr;
   if (ask_matcher == nullptr) return std::nullopt;
   runtime::ReceivedMessage answer;
   answer.fields.resize(runtime::most_asked_bytes);
@@ -125,7 +131,7 @@ std::optional<runtime::ReceivedMessage> ask_by_client_library(runtime::MessageTy
 }
 
 int connection_of_client_library() {
-  const auto ask_matcher = uses_mpi() ? reinterpret_cast<Asker>(asker.find()) : nullptr;
+  const auto ask_matcher = shares_session() ? reinterpret_cast<Asker>(asker.find()) : nullptr;
   std::size_t bytes = 0;
   int descriptor = -1;
   const bool is_known = ask_matcher != nullptr && ask_matcher(runtime::asks_for_connection, nullptr, 0,

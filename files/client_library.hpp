@@ -15,6 +15,8 @@ namespace sluice::files {
 
 /// Whether the process has called MPI_Init.
 [[nodiscard]] bool uses_mpi() noexcept;
+/// Whether a call now asks by the client library.
+[[nodiscard]] bool shares_session() noexcept;
 
 /// Looks for what a later call would look for with memory of the C library: that call may come in a signal
 /// handler.

@@ -136,7 +136,7 @@ std::optional<FoundImage> find_step(ProcessSession& process, const runtime::Rule
                                     runtime::FindPurpose purpose, std::uint64_t step,
                                     const ImageSession::IsOutdated& is_outdated) {
   using runtime::FindPurpose;
-  if (auto own = uses_mpi() ? find_by_client_library(match.file, purpose) : std::nullopt) {
+  if (auto own = shares_session() ? find_by_client_library(match.file, purpose) : std::nullopt) {
     if (own->kind == CoupledFile::Kind::failed)
       throw IoError(runtime::status_of_error_number(own->error_number), own->error_number, match.file,
                     "open");
@@ -167,7 +167,7 @@ std::optional<CoupledFile> find_in_stream(ProcessSession& process, const runtime
                                           const void* site, const ImageSession::IsOutdated& is_outdated) {
   using runtime::FindPurpose;
   const bool is_look = site == nullptr;
-  if (uses_mpi()) {
+  if (shares_session()) {
     const auto own = find_by_client_library(match.file, FindPurpose::probe);
     if (own && own->kind == CoupledFile::Kind::ordinary) return CoupledFile{};
   }
@@ -188,13 +188,13 @@ std::string from_root(const std::string& path) {
 
 CoupledFile find(int directory, const char* path, const void* site) {
   const std::string whole = whole_path(directory, path);
-  if (whole.empty() || (!uses_mpi() && is_in_pnetcdf())) return {};
+  if (whole.empty() || (!shares_session() && is_in_pnetcdf())) return {};
   ProcessSession& process = process_state();
   const runtime::ClientEnvironment& environment = process.session.environment();
   const auto purpose = site == nullptr ? runtime::FindPurpose::look : runtime::FindPurpose::open;
   const bool has_streams =
       !process.is_attached && std::ranges::any_of(environment.rules, &runtime::ClientRule::is_stream);
-  if (!has_streams && !process.is_attached && uses_mpi()) {
+  if (!has_streams && !process.is_attached && shares_session()) {
     if (auto found = find_by_client_library(whole, purpose)) return std::move(*found);
   }
   if (!environment.is_coupled()) return {};
@@ -211,7 +211,7 @@ CoupledFile find(int directory, const char* path, const void* site) {
       if (auto found = find_in_stream(process, *match, site, is_outdated)) return std::move(*found);
       continue;
     }
-    if (has_streams && uses_mpi()) {
+    if (has_streams && shares_session()) {
       if (auto found = find_by_client_library(whole, purpose)) return std::move(*found);
     }
     if (auto found = process.session.find(*match, site == nullptr, is_outdated))

@@ -60,7 +60,7 @@ bool may_be_coupled_file(int descriptor) noexcept {
 
 /// Whether the lock is not to be taken.
 bool is_unlocked(int descriptor) noexcept {
-  if (sluice::files::is_inside || unlocked.front().load(std::memory_order_relaxed) == 0) return false;
+  if (sluice::files::is_own_call() || unlocked.front().load(std::memory_order_relaxed) == 0) return false;
   const int before = errno;
   const std::uint64_t mark = mark_of(descriptor);
   const bool is = mark != 0 && is_known(mark) && may_be_coupled_file(descriptor);
@@ -96,7 +96,7 @@ bool passes_lock(int descriptor, int command, void* argument) noexcept {
 /// By a duplicate, the file would be changed unseen.
 void note_command(int descriptor, int command) noexcept {
   const bool is_other = command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL;
-  if (is_other && !sluice::files::is_inside) sluice::files::lose_track(descriptor);
+  if (is_other && !sluice::files::is_own_call()) sluice::files::lose_track(descriptor);
 }
 
 /// Of lockf(3), which locks for writing.

@@ -69,7 +69,7 @@ std::string absolute_path(int directory, const char* path) {
 }
 
 bool is_recording() noexcept {
-  return !is_inside && record_path() != nullptr;
+  return !is_own_call() && record_path() != nullptr;
 }
 
 /// Opened each time, because a program may close descriptors that it does not know. One write is one text,

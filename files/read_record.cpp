@@ -107,7 +107,7 @@ void record_path(int directory, const char* path, const Record& record) noexcept
 }  // namespace
 
 bool records_files() noexcept {
-  return !is_inside && record_directory() != nullptr;
+  return !is_own_call() && record_directory() != nullptr;
 }
 
 void record_read(int directory, const char* path, int file, bool may_write) noexcept {

@@ -173,7 +173,7 @@ SLUICE_EXPORT long sluice_syscall(long number, long a, long b, long c, long d, l
 
 long sluice_syscall(long number, long a, long b, long c, long d, long e, long f) {
   const auto [first, second] = paths_of(number, a, b, c, d);
-  if (!sluice::files::is_inside && !changes_no_file(number)) sluice::files::lose_track_of_all();
+  if (!sluice::files::is_own_call() && !changes_no_file(number)) sluice::files::lose_track_of_all();
   if (number == SYS_exit_group || (number == SYS_exit && is_only_thread())) sluice::files::end_at_once();
   const auto is_concerned = [](const char* path) {
     return path != nullptr && sluice::files::may_be_coupled(path);

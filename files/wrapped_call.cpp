@@ -70,7 +70,7 @@ __attribute__((constructor)) void prepare() {
 
 bool may_be_read_only(const char* path) noexcept {
   need_filter();
-  return filter.may_cover(path) && !is_inside && *path != '\0';
+  return filter.may_cover(path) && !is_own_call() && *path != '\0';
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void restore_cancel_type(int type) {
 }
 
 bool may_be_written(const char* path) noexcept {
-  return has_rule_to_write(path) && !is_inside;
+  return has_rule_to_write(path) && !is_own_call();
 }
 
 bool has_rule_to_write(const char* path) noexcept {
@@ -105,7 +105,7 @@ bool may_write_any() noexcept {
 
 bool may_be_coupled(const char* path) noexcept {
   need_filter();
-  return (filter.may_cover(path) || written.may_cover(path)) && !is_inside;
+  return (filter.may_cover(path) || written.may_cover(path)) && !is_own_call();
 }
 
 WrittenFile open_written(int directory, const char* path, int flags, mode_t mode,
@@ -238,17 +238,17 @@ std::string follow(int directory, const char* path, bool is_first_enough) noexce
 }  // namespace
 
 std::string end_of_links(const char* path) noexcept {
-  return path != nullptr && has_rules() && !is_inside ? follow(AT_FDCWD, path, false) : std::string();
+  return path != nullptr && has_rules() && !is_own_call() ? follow(AT_FDCWD, path, false) : std::string();
 }
 
 std::string behind_links(int directory, const char* path) noexcept {
-  const bool is_asked = path != nullptr && has_rules() && !is_inside && !may_cover(path);
+  const bool is_asked = path != nullptr && has_rules() && !is_own_call() && !may_cover(path);
   return is_asked && is_link(directory, path) ? follow(directory, path, true) : std::string();
 }
 
 bool may_list_coupled() noexcept {
   need_filter();
-  return (!filter.is_empty() || !written.is_empty()) && !is_inside;
+  return (!filter.is_empty() || !written.is_empty()) && !is_own_call();
 }
 
 std::vector<std::string> look_into(int directory) noexcept {

@@ -52,7 +52,7 @@ WrittenFile open_written(int directory, const char* path, int flags) noexcept {
 /// another one of the same number, unless the call fails.
 template <class Close>
 int close_it(int descriptor, const Close& close, bool is_replaced = false) {
-  if (sluice::files::is_inside || !sluice::files::may_close_written()) return close();
+  if (sluice::files::is_own_call() || !sluice::files::may_close_written()) return close();
   int before = errno;
   ClosedFile file;
   {
@@ -86,7 +86,7 @@ int replace_any(int from, int to, const Replace& replace) {
 /// docs/design/written-files.md, "Syncs". `ask` returns errno, or 0.
 template <class Ask, class Sync>
 int sync_any(const Ask& ask, const Sync& sync) {
-  const auto is_ours = [] { return !sluice::files::is_inside && sluice::files::may_write_any(); };
+  const auto is_ours = [] { return !sluice::files::is_own_call() && sluice::files::may_write_any(); };
   return undisturbed_point(is_ours, [&] {
     if (!is_ours()) return sync();
     const int before = errno;

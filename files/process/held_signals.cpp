@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <array>
 #include <cerrno>
@@ -50,6 +51,48 @@ LetSignals::~LetSignals() {
   (void)::sigfillset(&all);
   (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   program_mask = held_;
+}
+
+namespace {
+
+/// Whether it blocks a signal that has a handler, as a rule because that runs.
+bool blocks_handled(const sigset_t& mask) noexcept {
+  if (::sigisemptyset(&mask) != 0) return false;
+  const auto is_handled = [&](int signal) {
+    struct sigaction action {};
+    return ::sigismember(&mask, signal) == 1 && ::sigaction(signal, nullptr, &action) == 0 &&
+           action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+  };
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (is_handled(signal)) return true;
+  return false;
+}
+
+/// Whether the kernel has put a frame for a handler on the stack.
+bool has_signal_frame() noexcept {
+  bool has_it = false;
+  const auto look = [](_Unwind_Context* frame, void* result) {
+    int is_interrupted = 0;
+    (void)::_Unwind_GetIPInfo(frame, &is_interrupted);
+    if (is_interrupted == 0) return _URC_NO_REASON;
+    *static_cast<bool*>(result) = true;
+    return _URC_NORMAL_STOP;
+  };
+  (void)::_Unwind_Backtrace(look, &has_it);
+  return has_it;
+}
+
+}  // namespace
+
+bool is_in_handler() noexcept {
+  sigset_t mask;
+  if (program_mask == nullptr) (void)::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  return blocks_handled(program_mask == nullptr ? mask : *program_mask) && has_signal_frame();
+}
+
+bool is_own_call() noexcept {
+  const bool lets_signals = is_inside && program_mask == nullptr;
+  return is_inside && !(lets_signals && is_in_handler());
 }
 
 namespace {

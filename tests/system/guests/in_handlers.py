@@ -205,7 +205,9 @@ int main(int count, char** words) {
   }
   signal(SIGALRM, SIG_IGN);
   if (wrong) fprintf(stderr, "line %d: %s\\n", (int)wrong, strerror(error));
-  return wrong || put("last.dat", "whole\\n") != 0;
+  const int failed = wrong || put("last.dat", "whole\\n") != 0;
+  END
+  return failed;
 }
 """
 
@@ -222,11 +224,49 @@ WORK = """
     closedir(directory);
 """
 
+# Each rank in a directory of its own, until all have had their signals: within MPI, within PnetCDF's calls for a coupled file and for one on the disk, and within the allocator.
+BEGIN_OF_MPI = """
+  int rank = 0;
+  char directory[20];
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  sprintf(directory, "r%d", rank);
+  if (mkdir(directory, 0755) != 0 || chdir(directory) != 0) return 2;
+"""
+WORK_OF_MPI = """
+    for (int all = 0, turn = 0; !all; ++turn) {
+      const int is_over = turns >= most || wrong;
+      struct timespec pause = {0, turn % 3 * 2000000 * rank};
+      nanosleep(&pause, NULL);
+      MPI_Barrier(MPI_COMM_WORLD);
+      for (int j = 0; j < 1000; ++j) free(malloc(20 << j % 12));
+      CALLS
+      MPI_Allreduce(&is_over, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    }
+"""
+CALLS_OF_PNETCDF = """
+      float values[1000] = {0};
+      for (int j = 0; j < 2; ++j) {
+        int file = 0, dimension = 0, variable = 0;
+        const MPI_Offset begin = 1000 * rank, length = 1000;
+        CHECK(ncmpi_create(MPI_COMM_WORLD, j == 0 ? "../p.dat" : "../on-disk.nc", NC_CLOBBER, MPI_INFO_NULL, &file) == NC_NOERR);
+        CHECK(ncmpi_def_dim(file, "x", 2000, &dimension) == NC_NOERR);
+        CHECK(ncmpi_def_var(file, "v", NC_FLOAT, 1, &dimension, &variable) == NC_NOERR);
+        CHECK(ncmpi_enddef(file) == NC_NOERR);
+        for (int k = 0; k < 20; ++k) CHECK(ncmpi_put_vara_float_all(file, variable, &begin, &length, values) == NC_NOERR);
+        CHECK(ncmpi_close(file) == NC_NOERR);
+      }
+"""
+
 
 def compile_program(text, *options, compiler="cc"):
     with open("program.c", "w") as source:
         source.write(text)
-    subprocess.run([compiler, "-O1", "-Wall", "-Wno-format-truncation", "-pthread", *options, "-o", "program", "program.c"], check=True)
+    subprocess.run([compiler, "-O1", "-Wall", "-Wno-format-truncation", "-pthread", "-o", "program", "program.c", *options], check=True)
+
+
+def handler(begin, work, end=""):
+    return HANDLER.replace("BEGIN", begin).replace("WORK", work).replace("  END\n", end)
 
 
 def clear_directory_of_files():
@@ -249,16 +289,37 @@ def run_program(*words):
 
 def within_calls():
     """A handler opens, renames and removes coupled files while the program is within such calls, or in the memory allocator."""
-    compile_program(HANDLER.replace("BEGIN", "").replace("WORK", WORK))
+    compile_program(handler("", WORK))
     run_program("400")
 
 
 def within_allocator():
     """The same where the program does nothing but ask for memory, and the handler's calls are the first ones of the process."""
-    compile_program(HANDLER.replace("BEGIN", "").replace("WORK", "for (int j = 0; j < 100; ++j) free(malloc(20 << j % 12));"))
+    compile_program(handler("", "for (int j = 0; j < 100; ++j) free(malloc(20 << j % 12));"))
     for turn in range(5):
         clear_directory_of_files()
         run_program("20")
+
+
+def run_ranks(mpi, launcher, *pnetcdf):
+    program = handler(BEGIN_OF_MPI, WORK_OF_MPI.replace("CALLS", CALLS_OF_PNETCDF), "  MPI_Finalize();\n")
+    headers = "#include <mpi.h>\n#include <pnetcdf.h>\n"
+    compile_program(headers + "#include <time.h>\n" + program, *pnetcdf, compiler="mpicc." + mpi)
+    with open("flow.yaml", "w") as flow:
+        flow.write(f"version: 1\nname: guests\nstaging: {{prewarm: 0}}\ncomponents:\n  w: {{command: ./program 200, ranks: 2, launcher: {launcher}}}\n"
+                   "  r: {command: [sh, -c, 'cat r0/last.dat r1/last.dat > read'], start: when-done}\nfiles:\n  - {path: '*.dat', writer: w, readers: [r]}\n")
+    finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"), 0)
+    expect(harness.text("read") == "whole\n" * 2, "what is read: " + harness.text("read"))
+
+
+def within_open_mpi():
+    """A handler that interrupts MPI, or a call of PnetCDF, uses coupled files as anywhere else."""
+    run_ranks("openmpi", "mpirun", "-lpnetcdf")
+
+
+def within_mpich():
+    """The same with MPICH."""
+    run_ranks("mpich", "mpiexec.hydra", "-L" + build + "/lib", "-Wl,-rpath," + build + "/lib", "-lsluice_pnetcdf_mpich")
 
 
 def waiting():

@@ -3,8 +3,16 @@
 
 namespace sluice::files {
 
-/// What this library does itself is not for it to look at.
+/// This library works for the thread.
 extern constinit thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+
+/// Whether a signal handler of the program has interrupted this thread: then a call must not use what that
+/// may have interrupted, as MPI or memory of the C library. One that leaves its signal unblocked is not seen.
+[[nodiscard]] bool is_in_handler() noexcept;
+
+/// Whether a call is this library's own, which is not for it to look at, or that of a library which works for
+/// it.
+[[nodiscard]] bool is_own_call() noexcept;
 
 /// No handler of the program runs in this thread meanwhile, other than for faults. So a handler never finds
 /// this library's locks and memory in the middle of a change, and may call whatever is wrapped.
@@ -20,7 +28,7 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-/// Within HeldSignals: the program's handlers may run. Their calls count as this library's own.
+/// Within HeldSignals: the program's handlers may run.
 class LetSignals {
  public:
   LetSignals() noexcept;
