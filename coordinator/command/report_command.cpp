@@ -13,11 +13,13 @@
 namespace sluice::coordinator {
 namespace {
 
-constexpr const char* report_help = R"(sluice report [RUN] [-o FILE] [--json|--trace]
+constexpr const char* report_help = R"(sluice report [RUN [OTHER]] [-o FILE] [--json|--trace]
 Makes a page of what a run has done: graph, timeline by component and rank,
-bytes and rates by file, memory, findings. RUN is a workflow's file or name, or
-the number of a run, for the last one below .sluice; or what sluice run names
-as its log, .sluice/NAME-DATE-PID. Without it: the last run of this directory.
+bytes and rates by file, delays from writers to readers, memory, findings. With
+OTHER, a page with the figures of both runs side by side.
+RUN is a workflow's file or name, or the number of a run, for the last one below
+.sluice; or what sluice run names as its log, .sluice/NAME-DATE-PID. Without it:
+the last run of this directory.
   -o FILE    writes there; without it to report.html in the log directory, and
              --json and --trace to standard output
   --json     the figures, for programs
@@ -27,13 +29,13 @@ Example: sluice report flow.yaml
 
 struct ReportOptions {
   enum class Form { page, json, trace } form = Form::page;
-  std::string run;
-  std::filesystem::path directory;  ///< of its log
+  std::vector<std::string> runs;
   std::string output;
 };
 
 int report_mistake(const std::string& text) {
-  std::cerr << "sluice report: " << text << "\nwrite sluice report [RUN] [-o FILE] [--json|--trace]\n";
+  std::cerr << "sluice report: " << text
+            << "\nwrite sluice report [RUN [OTHER]] [-o FILE] [--json|--trace]\n";
   return status_mistake;
 }
 
@@ -49,14 +51,35 @@ std::string read_report_options(const Arguments& arguments, ReportOptions& optio
       options.output = arguments[++i];
     } else if (argument.starts_with("-")) {
       return argument == "-o" ? "-o needs the name of a file" : "there is no option '" + argument + "'";
-    } else if (!options.run.empty()) {
-      return "one run is expected";
     } else {
-      options.run = argument;
+      options.runs.push_back(argument);
     }
   }
-  options.directory = find_log_directory(options.run);
-  return options.directory.empty() ? "no run of a workflow of this directory has left a log in .sluice" : "";
+  if (options.runs.empty()) options.runs.emplace_back();
+  if (options.runs.size() > 2) return "at most two runs are expected";
+  return options.runs.size() == 2 && options.form == ReportOptions::Form::trace ? "a trace is of one run"
+                                                                                : "";
+}
+
+/// A run as its log has it.
+struct LoggedRun {
+  std::filesystem::path directory;
+  Timeline timeline;
+  RunFigures figures;
+};
+
+/// Throws Error with the text for the user.
+LoggedRun read_run(const std::string& name) {
+  LoggedRun run{find_log_directory(name), {}, {}};
+  if (run.directory.empty())
+    throw Error(NC_ENOENT, "no run of a workflow of this directory has left a log in .sluice");
+  try {
+    run.timeline = read_timeline(run.directory);
+  } catch (const Error& error) {
+    throw Error(error.status(), std::string(error.what()) + ": '" + run.directory.string() +
+                                    "' is not the log directory of a run");
+  }
+  return run;
 }
 
 int write_out(const std::string& text, const std::string& output) {
@@ -73,6 +96,19 @@ int write_out(const std::string& text, const std::string& output) {
   return status_runtime_failure;
 }
 
+std::string text_of(const ReportOptions& options, const std::vector<LoggedRun>& runs) {
+  const LoggedRun& first = runs.front();
+  if (options.form == ReportOptions::Form::trace)
+    return as_perfetto_trace(first.timeline, first.figures) + "\n";
+  if (options.form == ReportOptions::Form::page) {
+    if (runs.size() == 1) return as_page(first.timeline, first.figures);
+    return as_comparison({&first.timeline, &first.figures}, {&runs[1].timeline, &runs[1].figures});
+  }
+  const std::string figures = figures_as_json(first.timeline, first.figures);
+  if (runs.size() == 1) return figures + "\n";
+  return "{\"runs\":[" + figures + "," + figures_as_json(runs[1].timeline, runs[1].figures) + "]}\n";
+}
+
 }  // namespace
 
 int report_command(const Arguments& arguments) {
@@ -80,22 +116,18 @@ int report_command(const Arguments& arguments) {
   ReportOptions options;
   if (const std::string problem = read_report_options(arguments, options); !problem.empty())
     return report_mistake(problem);
-  Timeline timeline;
+  std::vector<LoggedRun> runs;
   try {
-    timeline = read_timeline(options.directory);
+    for (const std::string& name : options.runs) runs.push_back(read_run(name));
   } catch (const Error& error) {
-    return report_mistake(std::string(error.what()) + ": '" + options.directory.string() +
-                          "' is not the log directory of a run");
+    return report_mistake(error.what());
   }
-  if (options.form == ReportOptions::Form::trace)
-    return write_out(as_perfetto_trace(timeline) + "\n", options.output);
-  const RunFigures figures = figures_of(timeline);
-  if (options.form == ReportOptions::Form::json)
-    return write_out(figures_as_json(timeline, figures) + "\n", options.output);
-  const std::string page =
-      options.output.empty() ? (options.directory / "report.html").string() : options.output;
-  const int status = write_out(as_page(timeline, figures), page);
-  if (status == status_ok) std::cout << page << '\n';
+  for (LoggedRun& run : runs) run.figures = figures_of(run.timeline);  // which refer to the timeline
+  const bool is_page = options.form == ReportOptions::Form::page;
+  const std::string name = runs.size() == 1 ? "report.html" : "comparison.html";
+  if (is_page && options.output.empty()) options.output = (runs.back().directory / name).string();
+  const int status = write_out(text_of(options, runs), options.output);
+  if (status == status_ok && is_page) std::cout << options.output << '\n';
   return status;
 }
 

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <map>
-
 #include "json_writer.hpp"
 #include "run_figures.hpp"
 
@@ -16,6 +13,18 @@ void write_files(JsonWriter& json, const RunFigures::Files& files) {
       .member("open_for_reading_ms", files.get_ms);
 }
 
+void write_following(JsonWriter& json, const Timeline& timeline, const Following& following) {
+  json.begin_object()
+      .member("files", timeline.rules[following.rule].pattern)
+      .member("reader", following.reader)
+      .member("steps", following.steps)
+      .member("opened", static_cast<std::uint64_t>(following.uses.size()))
+      .member("most_unread", following.most_unread)
+      .member("median_delay_ms", following.median_delay_ms)
+      .member("longest_delay_ms", following.longest_delay_ms)
+      .end_object();
+}
+
 }  // namespace
 
 std::string figures_as_json(const Timeline& timeline, const RunFigures& figures) {
@@ -25,6 +34,10 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
       .member("began", std::int64_t{timeline.began})
       .member("duration_ms", timeline.end_ms)
       .member("end", timeline.verdict)
+      .member("version", timeline.place.version)
+      .member("host", timeline.place.host)
+      .member("cores", timeline.place.cores)
+      .member("workflow", timeline.place.workflow)
       .member("peak_bytes", figures.peak_bytes)
       .member("limit_bytes", figures.limit_bytes)
       .member("spilled_bytes", figures.spilled_bytes);
@@ -40,6 +53,7 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
         .member("open_wait_ms", component.open_wait_ms)
         .member("memory_wait_ms", component.memory_wait_ms)
         .member("end", component.end)
+        .member("command", component.command)
         .end_object();
   }
   json.end_list().key("rules").begin_list();
@@ -54,6 +68,8 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
         .member("opens", rule.opens)
         .end_object();
   }
+  json.end_list().key("followings").begin_list();
+  for (const Following& following : figures.followings) write_following(json, timeline, following);
   json.end_list().key("files").begin_list();
   for (const RunFigures::Files& file : figures.files) {
     json.begin_object();
@@ -66,48 +82,6 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
       .member("warnings", timeline.warnings)
       .member("lost_activities", timeline.lost_activities)
       .end_object();
-  return json.text();
-}
-
-std::string as_perfetto_trace(const Timeline& timeline) {
-  constexpr std::uint64_t us_in_a_ms = 1000;
-  std::map<std::string, std::uint64_t> processes;
-  JsonWriter json;
-  json.begin_object().key("traceEvents").begin_list();
-  const auto number_of = [&](const std::string& component) {
-    const auto [place, is_new] = processes.try_emplace(component, processes.size() + 1);
-    if (is_new) {
-      json.begin_object().member("ph", "M").member("name", "process_name").member("pid", place->second);
-      json.key("args").begin_object().member("name", component.empty() ? "matchers" : component).end_object();
-      json.end_object();
-    }
-    return place->second;
-  };
-  for (const runtime::Activity& activity : timeline.activities) {
-    const std::uint64_t process = number_of(activity.component);
-    json.begin_object()
-        .member("ph", "X")
-        .member("name", std::string(word_of(activity.kind)) + " " + activity.file)
-        .member("cat", word_of(activity.kind))
-        .member("pid", process)
-        .member("tid", std::max(activity.rank, 0))
-        .member("ts", activity.begin_ms * us_in_a_ms)
-        .member("dur", (activity.end_ms - activity.begin_ms) * us_in_a_ms);
-    json.key("args").begin_object().member("bytes", activity.bytes);
-    if (activity.busy_us > 0) json.member("busy_us", activity.busy_us);
-    json.end_object().end_object();
-  }
-  for (std::size_t node = 0; node < timeline.memory.size(); ++node) {
-    for (const Timeline::Memory& memory : timeline.memory[node]) {
-      json.begin_object()
-          .member("ph", "C")
-          .member("name", "memory of node " + std::to_string(node))
-          .member("pid", std::uint64_t{0})
-          .member("ts", memory.time_ms * us_in_a_ms);
-      json.key("args").begin_object().member("bytes", memory.used_bytes).end_object().end_object();
-    }
-  }
-  json.end_list().end_object();
   return json.text();
 }
 

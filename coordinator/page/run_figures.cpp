@@ -16,10 +16,6 @@ using Kind = runtime::Activity::Kind;
 /// Files that are listed; the others are counted.
 constexpr std::size_t most_files = 200;
 
-std::uint64_t percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : part * 100 / whole;
-}
-
 /// The time that some of the periods cover.
 class CoveredTime {
  public:
@@ -105,6 +101,7 @@ void add_components(const Timeline& timeline, RunFigures& figures) {
     RunFigures::Component row{component.name, component.ranks,
                               component.end_ms - std::min(component.begin_ms, component.end_ms)};
     row.end = component.end;
+    row.command = component.command;
     std::uint64_t wait_us = 0;
     for (const matcher::RuleUse& use : timeline.uses) {
       if (use.component != component.name) continue;
@@ -136,70 +133,6 @@ void add_memory(const Timeline& timeline, RunFigures& figures) {
   }
 }
 
-/// Below these, a figure is no reason for advice.
-constexpr std::uint64_t notable_wait_percent = 20;
-constexpr std::uint64_t notable_wait_ms = 1000;
-constexpr std::uint64_t notable_gets = 100;
-constexpr std::uint64_t usual_replay_percent = 80;
-constexpr std::uint64_t nearly_full_percent = 90;
-
-void advise_on_waits(const Timeline& timeline, RunFigures& figures) {
-  const auto component_named = [&](const std::string& name) {
-    return std::ranges::find(figures.components, name, &RunFigures::Component::name);
-  };
-  for (const matcher::RuleUse& use : timeline.uses) {
-    const auto component = component_named(use.component);
-    if (component == figures.components.end() || use.rule >= timeline.rules.size()) continue;
-    const std::uint64_t waited =
-        use.counters.open_wait_us / 1000 / static_cast<std::uint64_t>(std::max(component->ranks, 1));
-    if (waited < notable_wait_ms || percent(waited, component->run_ms) < notable_wait_percent) continue;
-    const Timeline::Rule& rule = timeline.rules[use.rule];
-    const std::string span = use.component + " waited " + format_milliseconds(waited) + " of its " +
-                             format_milliseconds(component->run_ms) + " for ";
-    if (use.component != rule.writer) {
-      figures.advice.push_back(span + rule.pattern + ": the writer " + rule.writer +
-                               " is the bottleneck. Give it more ranks" +
-                               (component->ranks > 1 ? ", or " + use.component + " fewer" : ""));
-    } else {
-      figures.advice.push_back(span + "memory to create " + rule.pattern +
-                               ": raise staging.memory, or make its readers faster");
-    }
-  }
-  for (const RunFigures::Component& component : figures.components) {
-    if (component.memory_wait_ms < notable_wait_ms) continue;
-    figures.advice.push_back("processes of " + component.name + " waited " +
-                             format_milliseconds(component.memory_wait_ms) +
-                             " for memory on average: the readers are the bottleneck. Raise staging.memory, "
-                             "or make the readers faster");
-  }
-}
-
-void advise(const Timeline& timeline, RunFigures& figures) {
-  advise_on_waits(timeline, figures);
-  for (const RunFigures::Rule& rule : figures.rules) {
-    if (rule.files == 0)
-      figures.advice.push_back("no file of " + rule.name +
-                               " was published: look at the paths that the programs use");
-    if (rule.gets < notable_gets || percent(rule.replayed_gets, rule.gets) >= usual_replay_percent) continue;
-    figures.advice.push_back(
-        std::to_string(percent(rule.matched_gets(), rule.gets)) + " % of the gets of " + rule.name +
-        " were matched anew: what is read or written changes from step to step, or each file is the first of "
-        "its shape");
-  }
-  if (percent(figures.peak_bytes, figures.limit_bytes) >= nearly_full_percent)
-    figures.advice.push_back("memory was nearly full: " + format_bytes(figures.peak_bytes) + " of " +
-                             format_bytes(figures.limit_bytes) +
-                             ". More of staging.memory lets writers run ahead");
-  if (figures.spilled_bytes > 0)
-    figures.advice.push_back(format_bytes(figures.spilled_bytes) +
-                             " were on disk at a time, because memory was full: raise staging.memory");
-  if (timeline.lost_activities > 0)
-    figures.advice.push_back("the timeline lacks " + std::to_string(timeline.lost_activities) +
-                             " periods, because there were too many; totals by rule and component have all");
-  if (timeline.verdict.empty())
-    figures.advice.push_back("the end of the run was not recorded: it goes on, or was killed");
-}
-
 }  // namespace
 
 RunFigures figures_of(const Timeline& timeline) {
@@ -208,7 +141,8 @@ RunFigures figures_of(const Timeline& timeline) {
   add_files(timeline, figures);
   add_components(timeline, figures);
   add_memory(timeline, figures);
-  advise(timeline, figures);
+  figures.followings = followings_of(timeline);
+  figures.advice = findings_of(timeline, figures);
   return figures;
 }
 

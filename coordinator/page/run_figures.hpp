@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "step_uses.hpp"
 #include "timeline.hpp"
 
 namespace sluice::coordinator {
@@ -32,18 +33,24 @@ struct RunFigures {
     /// by a process on average: in create and open, and for memory
     std::uint64_t open_wait_ms = 0, memory_wait_ms = 0;
     std::string end = {};
+    std::string command = {};
   };
   std::vector<Component> components;
   std::vector<Rule> rules;
   std::vector<Files> files;  ///< those with most bytes first
   std::uint64_t more_files = 0;
   std::uint64_t peak_bytes = 0, limit_bytes = 0, spilled_bytes = 0;  ///< of the node that has most
+  std::vector<Following> followings;                                 ///< by rule and reader
   std::vector<std::string> advice;                                   ///< sentences
 };
 
+/// `timeline` must outlive the figures.
 [[nodiscard]] RunFigures figures_of(const Timeline& timeline);
+/// What stands out, and what helps, from all other figures.
+[[nodiscard]] std::vector<std::string> findings_of(const Timeline& timeline, const RunFigures& figures);
 [[nodiscard]] std::string figures_as_json(const Timeline& timeline, const RunFigures& figures);
-/// The activities in the format of Chrome's trace viewer, which ui.perfetto.dev reads.
-[[nodiscard]] std::string as_perfetto_trace(const Timeline& timeline);
+/// The activities, with arrows from who wrote a step to who opened it, and all figures over time, in the
+/// format of Chrome's trace viewer, which ui.perfetto.dev reads.
+[[nodiscard]] std::string as_perfetto_trace(const Timeline& timeline, const RunFigures& figures);
 
 }  // namespace sluice::coordinator

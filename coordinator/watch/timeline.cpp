@@ -66,6 +66,10 @@ class Reader {
     } else if (kind == "run") {
       timeline_.name = line.text();
       timeline_.began = line.number<std::time_t>();
+    } else if (kind == "about") {
+      timeline_.place = {line.text(), line.text(), line.text(), line.number()};
+    } else if (kind == "command") {
+      take_command(line);
     } else if (kind == "lost") {
       const auto lost = line.number();
       if (!line.is_wrong()) timeline_.lost_activities += lost;
@@ -168,6 +172,12 @@ class Reader {
     if (has_ended) component->end = how;
   }
 
+  void take_command(Line& line) {
+    const std::string name = line.text();
+    const auto component = std::ranges::find(timeline_.components, name, &Timeline::Component::name);
+    if (component != timeline_.components.end()) component->command = line.text();
+  }
+
   void take_rule(Line& line, bool is_reader) {
     const auto number = line.number<std::size_t>();
     if (is_reader) {
@@ -177,6 +187,7 @@ class Reader {
       return;
     }
     Timeline::Rule rule{line.text(), line.text(), line.text(), {}, {}};
+    rule.is_stream = !line.is_at_end() && line.text() == "stream";
     if (!line.is_wrong() && number == timeline_.rules.size()) timeline_.rules.push_back(std::move(rule));
   }
 

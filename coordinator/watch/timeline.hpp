@@ -22,11 +22,18 @@ struct Timeline {
     int ranks = 0;
     std::uint64_t begin_ms = 0, end_ms = 0;
     std::string end = {};  ///< how it has ended; empty: it has not, or was not seen
+    std::string command = {};
   };
   struct Rule {
     std::string pattern, writer, mode;
     std::vector<std::string> readers;
     matcher::RuleTotals totals;
+    bool is_stream = false;  ///< FileRule::is_stream
+  };
+  /// Where it ran, and of what.
+  struct Place {
+    std::string version, host, workflow;
+    std::uint64_t cores = 0;  ///< of the node with `sluice run`; 0: the record is older
   };
   struct Memory {
     std::uint64_t time_ms = 0;
@@ -38,6 +45,7 @@ struct Timeline {
 
   std::string name;
   std::time_t began = 0;
+  Place place;
   std::vector<Component> components;
   std::vector<Rule> rules;
   std::vector<std::vector<Memory>> memory;  ///< by node

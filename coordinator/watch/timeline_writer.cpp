@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <thread>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/tab_line.hpp"
@@ -24,6 +26,17 @@ requires std::is_arithmetic_v<Number> std::string cell(Number number) {
   return std::to_string(number);
 }
 
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::string words_of(const workflows::Component& component) {
+  std::string words;
+  for (const std::string& word : component.command) words += (words.empty() ? "" : " ") + word;
+  return words;
+}
+
 bool has_calls(runtime::Activity::Kind kind) noexcept {
   return kind == runtime::Activity::Kind::put || kind == runtime::Activity::Kind::get;
 }
@@ -37,11 +50,16 @@ TimelineWriter::TimelineWriter(const std::filesystem::path& log_directory,
   if (!file_) throw IoError(NC_EACCESS, errno, (log_directory / timeline_file).string(), "create");
   line("sluice-timeline", 1);
   line("run", workflow.name, began);
-  for (const workflows::Component& component : workflow.components)
+  std::error_code none;
+  line("about", SLUICE_VERSION, host_name(), std::filesystem::absolute(workflow.file, none).string(),
+       std::thread::hardware_concurrency());
+  for (const workflows::Component& component : workflow.components) {
     line("component", component.name, component.ranks);
+    line("command", component.name, words_of(component));
+  }
   for (std::size_t i = 0; i < workflow.files.size(); ++i) {
     const workflows::FileRule& rule = workflow.files[i];
-    line("rule", i, rule.pattern, rule.writer, mode_of(rule));
+    line("rule", i, rule.pattern, rule.writer, mode_of(rule), rule.is_stream ? "stream" : "");
     for (const std::string& reader : rule.readers) line("reader", i, reader);
   }
   flush();

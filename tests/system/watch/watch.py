@@ -324,6 +324,14 @@ def report():
     writes = [event for event in events if event.get("cat") == "write"]
     expect(sorted(event["tid"] for event in writes) == [0] * 30 + [1] * 30, "each rank's writes")
     expect(sum(event["args"]["bytes"] for event in writes) == 240000, "the bytes of the trace")
+    names = {(event["name"], event["args"]["name"]) for event in events if event["ph"] == "M"}
+    expect({("process_name", "model"), ("thread_name", "rank 1"), ("process_name", "analysis")} <= names, f"the names of the trace: {names}")
+    begun, ended = ({event["id"]: event for event in events if event["ph"] == phase} for phase in "sf")
+    expect(len(begun) == 30 and begun.keys() == ended.keys() and all(begun[each]["ts"] <= ended[each]["ts"] for each in begun), "the arrows from writer to reader")
+    expect(any(event["ph"] == "C" and event["name"] == "unread of *.nc by analysis" for event in events), "the counter of unread steps")
+    [following] = figures["followings"]
+    expect((following["reader"], following["steps"], following["opened"]) == ("analysis", 30, 30) and 0 < following["most_unread"] <= 30, f"the reader follows: {following}")
+    expect(figures["workflow"] == os.path.abspath("flow.yaml") and figures["cores"] == os.cpu_count() and components["analysis"]["command"].endswith("a%d.nc 1000"), "where it ran, and of what")
 
 
 def calls():
@@ -437,6 +445,49 @@ def report_keys():
     expect(all(abs(found - part * end) < 1 for each, wanted in zip(parts, expected) for found, part in zip(each, wanted)), f"the parts of the timeline: {parts}")
 
 
+# Sorts the table of files, shows all of it, and looks for some rows.
+HANDLE = """<script>
+const last = [...document.querySelectorAll("table")].at(-1), shown = () => [...last.tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent);
+const tools = last.parentElement.previousElementSibling, seen = [shown().length];
+last.tHead.rows[0].cells[0].querySelector("button").click();
+seen.push(shown()[2]);
+last.tHead.rows[0].cells[0].querySelector("button").click();
+seen.push(shown()[0]);
+tools.querySelector("button").click();
+seen.push(shown().length);
+const words = tools.querySelector("input");
+words.value = "a1"; words.dispatchEvent(new Event("input"));
+seen.push(shown().length);
+document.body.dataset.seen = seen.join(" ");
+</script></body>"""
+
+
+def report_tables():
+    """Tables are folded, and can be sorted and searched."""
+    run_for_report()
+    path = call(SLUICE, "report", "log", status=0).out.strip()
+    with open(path) as page, open("tables.html", "w") as copy:
+        copy.write(page.read().replace("<head>", FRAMES).replace("</body>", HANDLE))
+    drawn = browse("tables.html", "--dump-dom")
+    expect("CONSOLE" not in drawn.err, "the script complains: " + drawn.err)
+    seen = re.search(r'data-seen="([^"]*)"', drawn.out)[1]
+    expect(seen == "15 a2.nc a29.nc 30 11", f"what the table of files shows: {seen}")  # a1, a10 to a19
+
+
+def report_two():
+    """Two runs side by side."""
+    for number, log in (10, "log"), (20, "other"):
+        write_flow(program, {"model": (1, f"repeat {number} write a%d.nc 1000"), "analysis": (1, f"repeat {number} read a%d.nc 1000")}, [("a*.nc", "model", ["analysis"])])
+        call(SLUICE, "run", "--log-dir", log, "flow.yaml", status=0)
+    path = call(SLUICE, "report", "log", "other", status=0).out.strip()
+    expect(path == "other/comparison.html", "the page's name: " + path)
+    page = Page(open(path).read())
+    expect(not page.links and "2.00 ×" in page.text and "78.1 KiB" in page.text and "156 KiB" in page.text, "what both have put")
+    expect("CONSOLE" not in browse(path, "--dump-dom").err, "the script complains")
+    both = json.loads(call(SLUICE, "report", "log", "other", "--json", status=0).out)["runs"]
+    expect([run["rules"][0]["steps"] for run in both] == [10, 20], f"the figures of both: {both}")
+
+
 def large_page():
     """A browser draws the page of a run with 100,000 periods of 320 ranks."""
     periods, ranks, components = 100000, 64, 5
@@ -498,7 +549,7 @@ def mistakes():
     with open("other/timeline.tsv", "w") as file:
         file.write("something else\n")
     for arguments, words in [(["status", "--wach"], "no option '--wach'"), (["status", "a", "b"], "at most one run"), (["graph"], "is expected"),
-                             (["graph", "empty"], "not the log directory"), (["graph", "--pdf", "empty"], "no option '--pdf'"), (["report"], "no run of a workflow of this directory"), (["report", "a", "b"], "one run is expected"),
+                             (["graph", "empty"], "not the log directory"), (["graph", "--pdf", "empty"], "no option '--pdf'"), (["report"], "no run of a workflow of this directory"), (["report", "a", "b", "c"], "at most two runs"), (["report", "a", "b", "--trace"], "a trace is of one run"),
                              (["report", "empty"], "not the log directory"), (["report", "other"], "no timeline of this version"), (["report", "nowhere"], "nowhere"),
                              (["report", "empty", "-o"], "-o needs"), (["graph", "nowhere.yaml"], "nowhere.yaml")]:
         result = call(SLUICE, *arguments, status=2)

@@ -187,7 +187,7 @@ TEST_CASE("no name gets out of its place in the page, the drawing or the figures
   CHECK_FALSE(contains(as_svg(graph_of(timeline)), "<b>"));
   CHECK_FALSE(contains(figures_as_json(timeline, figures), "\n"));
   CHECK(json_string("\xff<\x01\u00e9") == "\"?\\u003c\\u0001\u00e9\"");
-  CHECK(contains(as_perfetto_trace(timeline), "\"ts\":200000"));
+  CHECK(contains(as_perfetto_trace(timeline, figures_of(timeline)), "\"ts\":200000"));
 }
 
 TEST_CASE("components that write for each other are drawn with different places") {
@@ -209,4 +209,89 @@ TEST_CASE("rates are those since the view before") {
   runtime::RunView later = view_at(3000, 0);
   later.uses[1].counters.put_bytes += 500;
   CHECK(traffic_of(later, view_at(2000, 0)).put_rate == doctest::Approx(500));
+}
+
+namespace {
+
+/// A run of one rule, whose writer is "model" and whose reader "plot".
+Timeline run_of(bool is_stream, std::vector<Activity> activities) {
+  Timeline timeline;
+  timeline.rules = {{"w", "model", "memory", {"plot"}, {1, 1, 0}, is_stream}};
+  timeline.components = {{"model", 2, 0, 10'000, "ended"}, {"plot", 1, 0, 60'000, "ended"}};
+  timeline.activities = std::move(activities);
+  timeline.end_ms = 60'000;
+  timeline.verdict = "finished";
+  return timeline;
+}
+
+Activity written(const std::string& file, std::int32_t rank, std::uint64_t begin_ms, std::uint64_t end_ms) {
+  return {Activity::Kind::write, "model", rank, 0, file, begin_ms, end_ms, 100};
+}
+Activity read(const std::string& file, std::uint64_t begin_ms, std::uint64_t bytes = 100) {
+  return {Activity::Kind::open, "plot", 0, 0, file, begin_ms, begin_ms + 10, bytes};
+}
+
+}  // namespace
+
+TEST_CASE("a step is published when the last rank has closed it, and unread until its first open") {
+  const Timeline timeline =
+      run_of(false, {written("a", 0, 0, 100), written("a", 1, 0, 150), written("b", 1, 200, 250),
+                     written("b", 0, 200, 300), read("a", 400), read("a", 500, 0), read("b", 1000)});
+  const std::vector<Following> followings = followings_of(timeline);
+  REQUIRE(followings.size() == 1);
+  const Following& plot = followings.front();
+  CHECK(plot.reader == "plot");
+  CHECK(plot.steps == 2);
+  REQUIRE(plot.uses.size() == 2);
+  CHECK(plot.uses[0].written->rank == 1);
+  CHECK(plot.uses[0].opened->begin_ms == 400);
+  CHECK(plot.most_unread == 2);
+  CHECK(plot.longest_delay_ms == 700);
+  REQUIRE(plot.unread.size() == 4);
+  CHECK(plot.unread[0].time_ms == 150);
+  CHECK(plot.unread[3].unread == 0);
+}
+
+TEST_CASE("of a file that is written again a reader opens the newest step, in a stream the next one") {
+  const std::vector<Activity> activities{written("a", 0, 0, 100),   written("a", 0, 150, 200),
+                                         written("a", 0, 250, 300), read("a", 320),
+                                         read("a", 330, 0),         read("a", 400)};
+  const Timeline files = run_of(false, activities);
+  const Following newest = followings_of(files).front();
+  CHECK(newest.uses.size() == 1);
+  CHECK(newest.uses[0].written->end_ms == 300);
+  CHECK(newest.unread.back().unread == 0);  // the older ones are passed
+  const Timeline stream = run_of(true, activities);
+  const Following next = followings_of(stream).front();
+  REQUIRE(next.uses.size() == 2);
+  CHECK(next.uses[0].written->end_ms == 100);
+  CHECK(next.uses[1].opened->begin_ms == 400);
+  CHECK(next.unread.back().unread == 1);
+}
+
+TEST_CASE("the findings name the reader that comes late, and only where it is behind") {
+  std::vector<Activity> activities;
+  for (std::uint64_t i = 0; i < 5; ++i) activities.push_back(written("w" + std::to_string(i), 0, i, i + 1));
+  for (std::uint64_t i = 0; i < 5; ++i) activities.push_back(read("w" + std::to_string(i), 10'000 * (i + 1)));
+  const Timeline slow = run_of(false, activities);
+  const RunFigures figures = figures_of(slow);
+  REQUIRE(figures.advice.size() == 1);
+  CHECK(contains(figures.advice[0],
+                 "plot read the last of w 50.0 s after model had written it, and was up to 5 steps"));
+  const Timeline one = run_of(false, {written("w", 0, 0, 1), read("w", 50'000)});
+  CHECK(figures_of(one).advice.empty());  // it may have had other things to do
+}
+
+TEST_CASE("the findings name the rank that begins its puts last") {
+  std::vector<Activity> activities;
+  for (std::uint64_t i = 0; i < 5; ++i)
+    for (const std::int32_t rank : {0, 1}) {
+      const std::uint64_t begin = i * 2000 + (rank == 1 ? 1000 : 0);
+      activities.push_back({Activity::Kind::put, "model", rank, 0, "w", begin, begin + 1, 100});
+    }
+  const Timeline timeline = run_of(false, activities);
+  const RunFigures figures = figures_of(timeline);
+  REQUIRE(figures.advice.size() == 1);
+  CHECK(contains(figures.advice[0], "together 5.0 s lie between"));
+  CHECK(contains(figures.advice[0], "rank 1 is the last in 5 of 5 steps"));
 }
