@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 
 #include "commands.hpp"
 #include "exit_status.hpp"
 #include "manual_pages.hpp"
+#include "other_host.hpp"
 #include "sluice/formats/near_match.hpp"
 #include "sluice/runtime/version.hpp"
 
@@ -16,17 +19,19 @@ namespace {
 struct Command {
   std::string_view name, arguments, summary;
   int (*function)(const Arguments&);
+  bool looks = false;  ///< into a run that goes on, so it may do so on another host: --via
 };
 /// In the order of the usage, the manual page and completion.
 constexpr std::array commands{
     Command{"init", "\"COMMAND\" …", "writes a first workflow for these programs", init_command},
     Command{"run", "FLOW", "runs a workflow: its components, coupled", run_command},
     Command{"check", "FLOW", "checks the workflow without running it", check_command},
-    Command{"ls", "[RUN]", "lists the runs, and what one has published", ls_command},
-    Command{"status", "[RUN]", "says what a run does, and who waits for whom", status_command},
+    Command{"ls", "[RUN]", "lists the runs, and what one has published", ls_command, true},
+    Command{"status", "[RUN]", "says what a run does, and who waits for whom", status_command, true},
     Command{"serve", "[RUN]", "shows a run and its fields in the browser", serve_command},
-    Command{"cp", "RUN:FILE DEST", "copies a published file to disk", cp_command},
-    Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command},
+    Command{"cp", "RUN:FILE DEST", "copies a published file to disk", cp_command, true},
+    Command{"attach", "[RUN] -- PROGRAM", "runs a program that sees the files of a run", attach_command,
+            true},
     Command{"graph", "FLOW", "prints components and the files between them", graph_command},
     Command{"report", "[RUN]", "makes a page of what a run has done", report_command},
     Command{"runs", "[WHERE]", "lists runs, also those that have ended", runs_command},
@@ -97,6 +102,19 @@ int unknown_command(const std::string& name) {
   return status_mistake;
 }
 
+int run(const Command& command, Arguments arguments) {
+  std::optional<std::string> host;
+  try {
+    if (command.looks) host = take_host(arguments);
+  } catch (const std::invalid_argument& mistake) {
+    std::cerr << "sluice " << command.name << ": " << mistake.what() << '\n';
+    return status_mistake;
+  }
+  if (!host) return command.function(arguments);
+  arguments.insert(arguments.begin(), std::string(command.name));
+  return go_to(*host, arguments);
+}
+
 }  // namespace
 
 bool prints_help(const Arguments& arguments, std::string_view help) {
@@ -121,7 +139,7 @@ int dispatch(const Arguments& arguments) {
     return status_ok;
   }
   for (const Command& command : commands) {
-    if (name == command.name) return command.function(Arguments(arguments.begin() + 1, arguments.end()));
+    if (name == command.name) return run(command, Arguments(arguments.begin() + 1, arguments.end()));
   }
   return unknown_command(name);
 }

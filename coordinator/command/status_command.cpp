@@ -25,6 +25,7 @@ workflow or the number of its run; without it, the only one.
   --watch   shows it anew every second, until the run ends or ^C
   --files   shows all files, components and waits, however many there are
   --json    for programs: one object on one line, with --watch one line a second
+  --via HOST   by ssh, of a run on another node; also of ls, cp and attach
 kill -USR1 PID, with the number of the run, lets sluice run print the same.
 Example: sluice status tsunami --watch
 )";

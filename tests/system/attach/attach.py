@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """attach.py BUILD PROGRAM CASE: `sluice ls`, `cp` and `attach` look into a run in which PROGRAM (couple.c) writes. They have nothing of the run's environment."""
+import atexit
 import filecmp
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -478,6 +480,51 @@ def several_nodes():
     expect(line.endswith("in memory"), "the line: " + line)
     allow("end")
     finish(process, 0)
+
+
+def ssh_here():
+    """A real sshd for this test alone; the environment by which --via uses it."""
+    if not shutil.which("sshd", path="/usr/sbin") or not shutil.which("ssh"):
+        print("SKIPPED: there is no sshd (Debian's package openssh-server)")
+        sys.exit(77)
+    for key in ("host", "mine"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    here = os.getcwd()
+    with open("sshd_config", "w") as file:
+        file.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {here}/host\nAuthorizedKeysFile {here}/mine.pub\nStrictModes no\nUsePAM no\nPidFile none\n"
+                   "PermitRootLogin prohibit-password\n")
+    if os.geteuid() == 0:
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+    server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", here + "/sshd_config"], stdin=subprocess.DEVNULL, stderr=open("sshd.err", "w"))
+    atexit.register(server.kill)
+    wait_for(lambda: "listening" in open("sshd.err").read(), "sshd")
+    return {"SLUICE_SSH": f"ssh -F none -p {port} -i {here}/mine -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile={here}/known"}
+
+
+def via():
+    """status, ls, cp and attach by ssh, as from a login node: in the same directory, with any words."""
+    environment = ssh_here()
+    directly("write a.nc 5000")
+    process = run("write a.nc 5000 await end", "until test -e end; do sleep 0.1; done\ncat a.nc > copy.reader")
+    published("a.nc")
+    expect("in memory" in terminal(SLUICE, "ls", "flow", "--via", "127.0.0.1", environment=environment, status=0).out, "ls")
+    expect("a.nc" in terminal(SLUICE, "status", "--via", "127.0.0.1", environment=environment, status=0).out, "status")
+    terminal(SLUICE, "cp", "--via", "127.0.0.1", "flow:a.nc", "it's a copy", environment=environment, status=0)
+    words = ["sh", "-c", 'cat "$1" > attached; echo "$2"', "sh", "a.nc", "--via it's $HOME"]
+    expect(terminal(SLUICE, "attach", "--via", "127.0.0.1", "flow", "--", *words, environment=environment, status=0).out == "--via it's $HOME\n", "the words of a program")
+    expect("'b.nc' is not published" in terminal(SLUICE, "cp", "--via", "127.0.0.1", "flow:b.nc", "no", environment=environment, status=2).err, "the status of the other host")
+    for arguments, text in [(["--via"], "--via needs"), (["--via", "-oProxyCommand=touch mischief"], "--via needs"), (["--via", ""], "--via needs")]:
+        expect(text in terminal(SLUICE, "status", *arguments, environment=environment, status=2).err, f"{arguments}")
+    expect(not os.path.exists("mischief"), "an option of ssh in place of a host")
+    expect("cannot start /nowhere/ssh" in terminal(SLUICE, "ls", "--via", "127.0.0.1", environment={"SLUICE_SSH": "/nowhere/ssh"}, status=3).err, "no ssh")
+    expect("unrecognised option" in terminal(SLUICE, "check", "--via", "127.0.0.1", environment=environment, status=2).err, "a command that looks into no run")
+    allow("end")
+    finish(process, 0)
+    for copy in "copy.reader", "it's a copy", "attached":
+        expect_same(copy, "a.nc")
 
 
 in_own_tmp()
