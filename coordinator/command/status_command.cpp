@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "exit_status.hpp"
+#include "figure_words.hpp"
 #include "run_choice.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/observer.hpp"
@@ -20,11 +21,12 @@ namespace {
 constexpr const char* status_help = R"(sluice status [RUN] [--watch] [--files] [--json]
 Says what a run does now: components, who waits for what since when, memory,
 rates, files by rule, and files that are open or unread, as many as fit into 24
-lines. The run does not notice. RUN is the name of a
-workflow or the number of its run; without it, the only one.
+lines. The run does not notice. RUN is the name of a workflow or the number
+of its run; without it, the only one.
   --watch   shows it anew every second, until the run ends or ^C
   --files   shows all files, components and waits, however many there are
   --json    for programs: one object on one line, with --watch one line a second
+  --explain what the figures mean
   --via HOST   by ssh, of a run on another node; also of ls, cp and attach
 kill -USR1 PID, with the number of the run, lets sluice run print the same.
 Example: sluice status tsunami --watch
@@ -121,6 +123,10 @@ void show_views(const RunRecord& run, const StatusOptions& options, bool& has_sh
 
 int status_command(const Arguments& arguments) {
   if (prints_help(arguments, status_help)) return status_ok;
+  if (!arguments.empty() && arguments.front() == "--explain") {
+    std::cout << explained_words();
+    return status_ok;
+  }
   const auto options = read_status_options(arguments);
   if (!options) return status_mistake;
   const auto run = choose_run("status", options->run);

@@ -1,5 +1,6 @@
 #include "html.hpp"
 
+#include "figure_words.hpp"
 #include "flow_graph.hpp"
 #include "format.hpp"
 #include "report_page.hpp"
@@ -11,7 +12,10 @@ std::string html_table(const HtmlRow& heads, const std::vector<HtmlRow>& rows, s
     std::string text = "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool is_text = i == 0 || i + last_texts >= row.size();
-      text += "<" + tag + (is_text ? ">" : " class=\"number\">") + html_text(row[i]) + "</" + tag + ">";
+      const std::string_view meaning = tag == "th" ? meaning_of(row[i]) : std::string_view();
+      text += "<" + tag + (is_text ? "" : " class=\"number\"") +
+              (meaning.empty() ? "" : " title=\"" + html_text(std::string(meaning)) + "\"") + ">" +
+              html_text(row[i]) + "</" + tag + ">";
     }
     return text + "</tr>\n";
   };

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 
+#include "figure_words.hpp"
 #include "flow_graph.hpp"
 #include "format.hpp"
 #include "html.hpp"
@@ -195,20 +196,10 @@ std::string as_page(const Timeline& timeline, const RunFigures& figures) {
           "</ul>\n<h2>Components and files</h2>\n<div class=\"graph\">" + as_svg(graph_of(timeline)) +
           "</div>\n<h2>Timeline</h2>\n" + timeline_head + "<script type=\"application/json\" id=\"data\">" +
           timeline_data(timeline, figures) + "</script>\n" + memory_note(figures) + "<h2>Components</h2>\n" +
-          component_table(figures) +
-          "<p class=\"note\">Waits are averages over the processes of a component.</p>\n"
-          "<h2>From writer to reader</h2>\n" +
-          following_table(timeline, figures) +
-          "<p class=\"note\">A delay is the time from the publication of a step to its first open by the "
-          "reader. A step is unread until the reader has opened it, or a newer one of the same file.</p>\n"
-          "<h2>Files by rule</h2>\n" +
-          rule_table(figures) +
-          "<p class=\"note\"><i>Opened</i> are the sizes of files that processes have opened by the C "
-          "library, once for each process: how much of them was read is not known. A rate is bytes divided "
-          "by "
-          "the time in which some process had a file open for it, so it contains the programs' own computing "
-          "meanwhile.</p>\n<h2>Files</h2>\n" +
-          file_table(figures));
+          component_table(figures) + "<h2>From writer to reader</h2>\n" + following_table(timeline, figures) +
+          "<h2>Files by rule</h2>\n" + rule_table(figures) + "<h2>Files</h2>\n" + file_table(figures) +
+          "<details><summary>What the figures mean</summary>\n<pre>" + html_text(explained_words()) +
+          "</pre></details>\n");
 }
 
 }  // namespace sluice::coordinator

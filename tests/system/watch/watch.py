@@ -379,6 +379,11 @@ def report_page():
     expect(path == "log/report.html", "the page's name: " + path)
     page = Page(open(path).read())
     expect(not page.links, f"the page refers to {page.links}")
+    explained = call(SLUICE, "status", "--explain", status=0).out
+    for word in re.findall(r"<th[^>]*>([^<]*)</th>", page.text):
+        if word not in ("component", "ranks", "time", "end", "command", "files", "file", "reader"):
+            expect(f"\n{word} " in "\n" + explained, f"'{word}' is not explained")
+    expect(all(len(line) <= 110 for line in explained.splitlines()) and 'title="bytes that programs wrote' in page.text, "the words' lines, and the heads' hints")
     expect("a29.nc" in page.text and "model, rank 1" in page.text, "the contents")
     figures = json.loads(call(SLUICE, "report", "log", "--json", status=0).out)
     for text in figures["advice"]:
