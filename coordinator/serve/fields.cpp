@@ -56,27 +56,41 @@ void write_attributes(JsonWriter& json, const formats::Attributes& attributes) {
 /// The values that stand for none, as they are stored.
 std::vector<double> missing_of(const formats::Variable& variable) {
   std::vector<double> missing = numbers_of(variable, "missing_value");
-  for (const double each : numbers_of(variable, "_FillValue")) missing.push_back(each);
-  if (!missing.empty() || formats::size_of(variable.type) == 1) return missing;  // a byte may have any value
-  std::array<std::byte, 8> fill{};
-  missing.resize(1);
-  formats::default_fill(variable.type, fill.data());
-  (void)formats::convert_casting(Type::float64, missing.data(), variable.type, fill.data(), 1);
+  std::vector<double> fill = numbers_of(variable, "_FillValue");
+  if (fill.empty() && formats::size_of(variable.type) > 1) {  // a byte may have any value
+    std::array<std::byte, 8> usual{};
+    fill.resize(1);
+    formats::default_fill(variable.type, usual.data());
+    (void)formats::convert_casting(Type::float64, fill.data(), variable.type, usual.data(), 1);
+  }
+  missing.insert(missing.end(), fill.begin(), fill.end());
   return missing;
+}
+
+/// The least and the greatest value that is valid, as they are stored.
+std::array<double, 2> valid_range_of(const formats::Variable& variable) {
+  std::vector<double> range = numbers_of(variable, "valid_range");
+  if (range.size() != 2)
+    range = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  if (const auto least = numbers_of(variable, "valid_min"); least.size() == 1) range[0] = least[0];
+  if (const auto greatest = numbers_of(variable, "valid_max"); greatest.size() == 1) range[1] = greatest[0];
+  return {range[0], range[1]};
 }
 
 /// Scales stored values, and makes missing ones NaN.
 void unpack(std::vector<double>& values, const formats::Variable& variable) {
   const std::vector<double> missing = missing_of(variable);
-  const std::vector<double> scale = numbers_of(variable, "scale_factor");
-  const std::vector<double> offset = numbers_of(variable, "add_offset");
+  const auto [least, greatest] = valid_range_of(variable);
+  const std::vector<double> scales = numbers_of(variable, "scale_factor");
+  const std::vector<double> offsets = numbers_of(variable, "add_offset");
+  const double scale = scales.size() == 1 ? scales[0] : 1, offset = offsets.size() == 1 ? offsets[0] : 0;
   const bool is_float32 = variable.type == Type::float32;  // and its attribute may be a double
   for (double& value : values) {
-    const bool is_missing = std::ranges::any_of(missing, [&](double each) {
-      return value == each || (is_float32 && static_cast<float>(value) == static_cast<float>(each));
-    });
-    value = is_missing ? std::numeric_limits<double>::quiet_NaN()
-                       : value * (scale.size() == 1 ? scale[0] : 1) + (offset.size() == 1 ? offset[0] : 0);
+    const bool is_missing =
+        value < least || value > greatest || std::ranges::any_of(missing, [&](double each) {
+          return value == each || (is_float32 && static_cast<float>(value) == static_cast<float>(each));
+        });
+    value = is_missing ? std::numeric_limits<double>::quiet_NaN() : value * scale + offset;
   }
 }
 

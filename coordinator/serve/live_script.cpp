@@ -404,7 +404,7 @@ function frame(pen, box, x, y) {
 function drawMap(canvas, range, units) {
   const [ny, nx] = field.shown.map(each => each.count), y = axis(field.shown[0]), x = axis(field.shown[1]), narrow = canvas.clientWidth < 520;
   if (y.down ? y.low < y.high : y.low > y.high) y.flip = true;  // the larger coordinate is at the top, or the deeper one at the bottom
-  const across = canvas.clientWidth - 52 - (narrow ? 12 : 84), round = x.side && y.side, ratio = round ? Math.abs((y.high - y.low) / (x.high - x.low)) * 1.1 : ny / nx;
+  const across = canvas.clientWidth - 52 - (narrow ? 12 : 84), round = x.side && y.side, ratio = round ? Math.abs((y.high - y.low) / (x.high - x.low)) * 1.1 : field.shown[0].length / field.shown[1].length;
   const box = { x: 52, y: 8, w: across, h: Math.max(120, Math.min(across * ratio, window.innerHeight * .72, 900)) };
   if (round || ratio < 4) box.w = Math.min(across, Math.max(120, box.h / ratio));
   const { pen } = sheet(canvas, box.h + (narrow ? 78 : 34)), image = new ImageData(Math.max(nx, 1), Math.max(ny, 1)), colours = table(range[0] < 0 && range[1] > 0 ? "both" : "up");

@@ -31,7 +31,7 @@ select, button { font: inherit; color: inherit; background: var(--card); border:
 .component::before { content: ""; width: .7em; height: .7em; border-radius: 50%; background: var(--over); } .component p { grid-column: 2 / -1; margin: 0; color: var(--faint); overflow-wrap: anywhere; }
 .component.computes::before { background: var(--get); } .component.waits::before { background: var(--wait); } .component.copies::before { background: var(--put); }
 #memory, #rates { width: 100%; height: 74px; display: block; }
-#graph { overflow-x: auto; } svg { display: block; margin: auto; max-width: none; } svg text { font: 13px system-ui, sans-serif; fill: var(--ink); text-anchor: middle; } svg .small { font-size: 11px; fill: var(--faint); }
+#components { max-height: 24em; overflow-y: auto; } #graph { max-height: 36em; overflow: auto; } svg { display: block; margin: auto; max-width: none; } svg text { font: 13px system-ui, sans-serif; fill: var(--ink); text-anchor: middle; } svg .small { font-size: 11px; fill: var(--faint); }
 svg .bold { font-weight: 600; } rect { stroke: var(--line); fill: var(--box); } rect.files { fill: var(--files); } rect.waits { stroke: var(--wait); stroke-width: 2; } rect.ended { opacity: .55; }
 path.edge { fill: none; stroke: var(--line); stroke-width: 1.5; } path.busy { stroke-width: 2.5; stroke-dasharray: 7 5; animation: flow 1s linear infinite; } path.put { stroke: var(--put); } path.get { stroke: var(--get); }
 svg .rate { font-size: 11px; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }

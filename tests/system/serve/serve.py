@@ -40,7 +40,7 @@ def write_cdl(step, kind="classic"):
     with open(f"wave_{step}.cdl", "w") as file:
         file.write("netcdf w { dimensions: time = UNLIMITED; z = 2; y = %d; x = %d; variables: double time(time); time:units = \"hours since 2011-03-11 05:00:00\"; "
                    "float y(y); y:units = \"degrees_north\"; float x(x); x:units = \"degrees_east\"; short h(time, y, x); %s = \"m\"; h:long_name = \"height <b>\"; h:scale_factor = 0.5; "
-                   "h:add_offset = 1.; h:_FillValue = %ds; int deep(z, y, x); char text(x); double one; data: time = %d; y = 10, 20, 30; x = 100, 110, 120, 130; h = %s; deep = %s; text = \"abcd\"; one = 0.25; %s }"
+                   "h:add_offset = 1.; h:_FillValue = %ds; int deep(z, y, x); float gaps(x); gaps:missing_value = -999.9; gaps:valid_max = 50.f; byte all(x); char text(x); double one; data: time = %d; y = 10, 20, 30; x = 100, 110, 120, 130; h = %s; deep = %s; gaps = 1.5, -999.9, _, 51; all = -127, 0, 1, 127; text = \"abcd\"; one = 0.25; %s }"
                    % (ROWS, COLUMNS, string, MISSING, step, ", ".join(str(int(height(step, row, column))) for row in range(ROWS) for column in range(COLUMNS)), deep, own))
 
 
@@ -143,6 +143,7 @@ def expect_fields(served, step):
     expect(served.field("h", "0,2,*")[1] == expected_field(step)[8:], "a line along the fast dimension")
     expect(served.field("deep", "1,*,*")[1] == [float(i) for i in range(12, 24)], "a slice of three dimensions")
     expect(served.field("deep", "*,1,*")[1] == [4.0, 5.0, 6.0, 7.0, 16.0, 17.0, 18.0, 19.0], "a section")
+    expect(is_same(served.field("gaps", "*")[1], [1.5, math.nan, math.nan, math.nan]) and served.field("all", "*")[1] == [-127, 0, 1, 127], "values that are missing, and bytes")
     expect(served.field("one", "")[1] == [0.25] and served.field("time", "0")[1] == [step], "single values")
     description = json.loads(served.get("file", rule=0))
     found = {each["name"]: each for each in description["variables"]}
@@ -186,11 +187,11 @@ def netcdf4():
 
 
 def large():
-    """Of many values each n-th is sent; and no more than a window of the file is in memory."""
+    """Of many values each n-th is sent; no more than a window of the file is in memory; and the map is as wide as it should be."""
     with open("model.py", "w") as file:
-        file.write("import array, struct\nn = 3000\nhead = b'CDF\\x02' + struct.pack('>i', 0) + struct.pack('>ii', 10, 2) + struct.pack('>i4si', 1, b'y', n) + struct.pack('>i4si', 1, b'x', n) + struct.pack('>ii', 0, 0)\n"
-                   "head += struct.pack('>ii', 11, 1) + struct.pack('>i4siii', 1, b'v', 2, 0, 1) + struct.pack('>ii', 0, 0) + struct.pack('>iIq', 4, n * n * 4, 0)\n"
-                   "head = head[:-8] + struct.pack('>q', len(head))\nwith open('big.nc', 'wb') as out:\n    out.write(head)\n    for row in range(n):\n        values = array.array('i', range(row * n, row * n + n)); values.byteswap(); out.write(values.tobytes())\n")
+        file.write("import array, struct\nn, m = 3000, 1500\nhead = b'CDF\\x02' + struct.pack('>i', 0) + struct.pack('>ii', 10, 2) + struct.pack('>i4si', 1, b'y', n) + struct.pack('>i4si', 1, b'x', m) + struct.pack('>ii', 0, 0)\n"
+                   "head += struct.pack('>ii', 11, 1) + struct.pack('>i4siii', 1, b'v', 2, 0, 1) + struct.pack('>ii', 0, 0) + struct.pack('>iIq', 4, n * m * 4, 0)\n"
+                   "head = head[:-8] + struct.pack('>q', len(head))\nwith open('big.nc', 'wb') as out:\n    out.write(head)\n    for row in range(n):\n        values = array.array('i', range(row * m, row * m + m)); values.byteswap(); out.write(values.tobytes())\n")
     with open("flow.yaml", "w") as flow:
         flow.write("version: 1\nname: big\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: /usr/bin/python3 model.py}\n  reader: {command: \"sh -c 'until test -e done; do sleep 0.1; done; cat big.nc > /dev/null'\"}\nfiles:\n  - {path: big.nc, writer: model, readers: [reader]}\n")
     run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
@@ -198,10 +199,16 @@ def large():
     wait_for(lambda: "big.nc" in subprocess.run([SLUICE, "ls", "--json", str(run.pid)], capture_output=True, text=True).stdout, "the file")
     head, values = served.field("v", "*,*")
     steps = [(each["stride"], each["count"]) for each in head["dimensions"]]
-    expect(steps == [(3, 1000), (3, 1000)], f"the strides: {steps}")
-    expect(values == [float(struct.unpack("f", struct.pack("f", row * 3000 + column))[0]) for row in range(0, 3000, 3) for column in range(0, 3000, 3)], "the values")
-    expect(served.field("v", "*,7")[1] == [float(row * 3000 + 7) for row in range(0, 3000, 3)], "a line across the rows")
+    expect(steps == [(3, 1000), (2, 750)], f"the strides: {steps}")
+    expect(values == [float(struct.unpack("f", struct.pack("f", row * 1500 + column))[0]) for row in range(0, 3000, 3) for column in range(0, 1500, 2)], "the values")
+    expect(served.field("v", "*,7")[1] == [float(row * 1500 + 7) for row in range(0, 3000, 3)], "a line across the rows")
     expect(served.resident() < 100 << 20, f"{served.resident()} bytes are resident")
+    browser = Browser(served.address)
+    wait_for(lambda: browser.drawn()[:4] == ["big.nc", "v", "map", "1000x750"], "the map")
+    wide, high = browser.value("(() => { const c = document.getElementById('canvas'), length = next => { let n = 0; for (let i = 0; i < 2000; i++) n += c.point(...next(i)) !== ''; return n; }; "
+                               "return [length(i => [i, 50]), length(i => [80, i])]; })()")
+    expect(0.45 < wide / high < 0.55, f"the map has {wide} x {high} pixels")
+    browser.close()
     served.end()
     end_run(run)
 
