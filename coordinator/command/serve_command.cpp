@@ -70,7 +70,8 @@ int serve_command(const Arguments& arguments) {
   try {
     serve_run(*run, options);
   } catch (const Error& error) {
-    std::cerr << "sluice serve: " << error.what() << "\nname another port by --port, or leave it out\n";
+    std::cerr << "sluice serve: " << error.what()
+              << "\nname another port or socket, or leave --port and --socket out\n";
     return status_runtime_failure;
   }
 }

@@ -101,14 +101,15 @@ WebRequest request_of(std::string_view target) {
   return request;
 }
 
-/// The page may use what comes from here, and nothing else.
+/// The page may use what comes from here, and nothing else. For some browsers, 'self' has no WebSockets.
 Answer answer_of(const WebAnswer& given, const Request& request) {
   Answer answer{static_cast<http::status>(given.status), request.version()};
   answer.set(http::field::content_type, given.type);
   answer.set(http::field::cache_control, "no-store");
   answer.set("Referrer-Policy", "no-referrer");
   answer.set("Content-Security-Policy",
-             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' "
+             "ws://127.0.0.1:* ws://localhost:*; img-src data:; "
              "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
   answer.set("X-Content-Type-Options", "nosniff");
   answer.keep_alive(request.keep_alive());

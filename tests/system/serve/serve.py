@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.append(os.path.dirname(sys.path[0]))
-from harness import allow, call, clear_directory, descendants_named, expect, finish, script, start, test_seed, wait_for
+from harness import allow, call, clear_directory, descendants_named, expect, finish, mapping, script, start, test_seed, wait_for
 from web import Browser, WebSocket
 
 build, case = sys.argv[1:3]
@@ -50,8 +50,9 @@ def begin_run(steps=2, kind="classic"):
         write_cdl(step, kind)
     script("model.sh", f"for n in $(seq 0 {steps - 1}); do until test -e step_$n; do sleep 0.05; done; ncgen -b -k '{kind}' -o wave_$n.nc wave_$n.cdl; done; until test -e done; do sleep 0.05; done")
     script("reader.sh", f"for n in $(seq 0 {steps - 1}); do cat wave_$n.nc > /dev/null || exit 0; done; until test -e done; do sleep 0.05; done")
+    matchers = "matchers: " + os.environ["SLUICE_TEST_MATCHERS"] if "SLUICE_TEST_MATCHERS" in os.environ else ""
     with open("flow.yaml", "w") as flow:
-        flow.write("version: 1\nname: waves\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
+        flow.write("version: 1\nname: waves\nstaging: " + mapping("prewarm: 0", matchers) + "\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
     return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
 
 
