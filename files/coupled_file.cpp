@@ -21,6 +21,7 @@
 #include "run_view.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/file_reading.hpp"
+#include "sluice/runtime/files_matcher.hpp"
 #include "stream_visits.hpp"
 
 namespace sluice::files {
@@ -30,11 +31,12 @@ namespace {
 /// A forked child has a session of its own; that of its parent stays as it is, for other threads may have
 /// been in the middle of it.
 struct ProcessSession {
-  ProcessSession(pid_t self, runtime::ClientEnvironment environment, bool attached)
+  ProcessSession(pid_t self, const runtime::ClientEnvironment& environment,
+                 const runtime::FilesMatcher& matcher, bool attached)
       : process(self),
         is_attached(attached),
-        view(environment.socket_path),
-        session(std::move(environment)) {}
+        view(matcher.socket_path),
+        session(environment, matcher) {}
   pid_t process;
   bool is_attached;  ///< it only looks at the run
   RunView view;
@@ -53,10 +55,16 @@ const runtime::ClientEnvironment& known_environment() {
   return *environment;
 }
 
+/// The same.
+const runtime::FilesMatcher& known_matcher() {
+  static const auto* const matcher = new runtime::FilesMatcher(runtime::files_matcher());
+  return *matcher;
+}
+
 std::unique_ptr<ProcessSession> make_session(pid_t self) {
   const runtime::ClientEnvironment& environment = known_environment();
   const bool is_attached = !environment.is_coupled() || environment.component == matcher::attached_name;
-  return std::make_unique<ProcessSession>(self, environment, is_attached);
+  return std::make_unique<ProcessSession>(self, environment, known_matcher(), is_attached);
 }
 
 ProcessSession* find_session(ProcessSession* first, pid_t process) noexcept {
@@ -97,6 +105,7 @@ std::string path_of(int directory) {
 
 void read_environment() {
   (void)known_environment();
+  (void)known_matcher();
 }
 
 ImageSession& process_session() {

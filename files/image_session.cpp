@@ -104,8 +104,10 @@ bool HiddenDescriptor::is_there() const noexcept {
   return file_ && identity_of(file_.number()) == identity_;
 }
 
-ImageSession::ImageSession(runtime::ClientEnvironment environment)
-    : environment_(std::move(environment)), process_token_(runtime::random_number()) {}
+ImageSession::ImageSession(runtime::ClientEnvironment environment, runtime::FilesMatcher matcher)
+    : environment_(std::move(environment)),
+      matcher_(std::move(matcher)),
+      process_token_(runtime::random_number()) {}
 
 std::optional<FoundImage> ImageSession::find(const runtime::RuleMatch& match, bool is_look,
                                              const IsOutdated& is_outdated) {
@@ -325,12 +327,12 @@ runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageT
 }
 
 std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
-  runtime::PacketSocket socket = hidden_connection(environment_.socket_path);
+  runtime::PacketSocket socket = hidden_connection(matcher_.socket_path);
   const FileIdentity identity = identity_of(socket.descriptor());
   auto connection = std::make_unique<Connection>(Connection{std::move(socket), identity});
   const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
   const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
-  (void)runtime::welcome_of(answer, environment_.socket_path);
+  (void)runtime::welcome_of(answer, matcher_.socket_path);
   if (!is_in_memory_of_parent()) note_connection(connection->socket.descriptor());
   return connection;
 }

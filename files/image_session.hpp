@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/runtime/files_matcher.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/rules.hpp"
 
@@ -75,7 +76,7 @@ struct OpenedFile {
 /// Threads may use it at once.
 class ImageSession {
  public:
-  explicit ImageSession(runtime::ClientEnvironment environment);
+  ImageSession(runtime::ClientEnvironment environment, runtime::FilesMatcher matcher);
 
   [[nodiscard]] const runtime::ClientEnvironment& environment() const noexcept { return environment_; }
   [[nodiscard]] std::uint64_t process_token() const noexcept { return process_token_; }
@@ -153,6 +154,7 @@ class ImageSession {
   void remember(const std::string& file, std::uint64_t step, const runtime::FileDescriptor& image);
 
   runtime::ClientEnvironment environment_;
+  runtime::FilesMatcher matcher_;
   std::uint64_t process_token_;
   std::mutex mutex_;  ///< of what follows
   std::vector<std::unique_ptr<Connection>> idle_;

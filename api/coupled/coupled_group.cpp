@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "agreement.hpp"
+#include "sluice/runtime/files_matcher.hpp"
 #include "sluice/storage/posix_file_system.hpp"
 
 namespace sluice::api {
@@ -22,7 +23,8 @@ std::uint64_t token_of_process() {
   if (void* const function = ::dlsym(RTLD_DEFAULT, "sluice_process_token"); function != nullptr)
     return reinterpret_cast<std::uint64_t (*)()>(function)();
 #endif
-  return 0;
+  static const std::uint64_t token = runtime::random_number();
+  return token;
 }
 
 }  // namespace
@@ -36,6 +38,19 @@ std::shared_ptr<runtime::Session> process_session(const runtime::ClientEnvironme
   if (session == nullptr || session->is_forked_child())
     session = std::make_shared<runtime::Session>(environment, token_of_process());
   return session;
+}
+
+std::shared_ptr<runtime::Session> session_for_files(const runtime::ClientEnvironment& environment) {
+  auto own = process_session(environment);
+  runtime::ClientEnvironment files = environment;
+  files.socket_path = runtime::files_matcher().socket_path;
+  if (files.socket_path == environment.socket_path) return own;
+  static auto& mutex = *new std::mutex;  // never destroyed, as the process's session
+  static auto& session = *new std::shared_ptr<runtime::Session>;
+  const std::lock_guard lock(mutex);
+  if (session != nullptr && !session->is_forked_child()) return session;
+  own->connect();  // first: what comes later, by the other matcher, counts as no thread
+  return session = std::make_shared<runtime::Session>(files, token_of_process());
 }
 
 void expect_writer(const std::string& path, const runtime::ClientEnvironment& environment,

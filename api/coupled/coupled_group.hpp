@@ -15,6 +15,9 @@ namespace sluice::api {
 /// it and can outlive it as the process's session.
 [[nodiscard]] std::shared_ptr<runtime::Session> process_session(
     const runtime::ClientEnvironment& environment);
+/// For files by the C library: another one, where another matcher of the node has them.
+[[nodiscard]] std::shared_ptr<runtime::Session> session_for_files(
+    const runtime::ClientEnvironment& environment);
 
 /// The processes of a communicator that create or open a dataset of the workflow together. Contains a
 /// connected session and this process's place in the group.

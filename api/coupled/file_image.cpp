@@ -73,7 +73,7 @@ int ask_matcher(int type, const void* fields, std::size_t bytes, void* answer, s
                 int* descriptor) noexcept {
   try {
     const auto* const first = static_cast<const std::byte*>(fields);
-    const auto session = process_session(runtime::read_client_environment());
+    const auto session = session_for_files(runtime::read_client_environment());
     if (type == runtime::asks_for_connection) {
       *descriptor = session->idle_connection();
       return NC_NOERR;

@@ -35,7 +35,7 @@ bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, cons
     parts_.answers.event(caller.component->name + " cannot put: " + text);
     throw Error(NC_ENO_SPACE, text);
   }
-  MemoryWait wait{ticket, request, caller.place, {{caller.id, 0}}, parts_.now_ms()};
+  MemoryWait wait{ticket, request, parts_.place_of(ticket, caller), {{caller.id, 0}}, parts_.now_ms()};
   wait.writer = writer;
   if (!request.is_ahead) return serve(std::move(wait));
   parts_.grants.grant_ahead(wait);
@@ -55,8 +55,9 @@ std::size_t MemoryWaits::grant_again(std::span<const Caller> callers, const Segm
   for (const Caller& caller : callers) {
     const Process* const process = parts_.processes.find(caller.process);
     const GroupMembership writer = process == nullptr ? GroupMembership{} : process->writes(*step);
-    if (processes.empty() && process != nullptr) place = process->place;
-    if (writer.group == nullptr || process->place != place) break;
+    const MatcherPlace own = process == nullptr ? place : parts_.place_of(caller.ticket, *process);
+    if (processes.empty()) place = own;
+    if (writer.group == nullptr || own != place) break;
     tickets.push_back(caller.ticket);
     processes.push_back(caller.process);
     ranks.push_back(writer.rank);

@@ -39,7 +39,8 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
   if (place.node >= parts_->pools.nodes())
     throw Error(NC_EINVAL, "there is no node " + std::to_string(place.node));
   Process& process = parts_->processes.connect(component, token, process_id);
-  process.place = place;
+  // The first matcher of a node has the files of all its processes.
+  if (process.connections == 1 || place.index != 0) process.place = place;
   if (rank != no_rank) process.rank = rank;  // a connection of the matcher's own does not know it
   if (started_by == StartedBy::component) process.component->processes = 0;
   const bool is_new = process.connections == 1;
@@ -54,6 +55,10 @@ void Registry::disconnect(ProcessId process, std::uint64_t connection) {
   if (connection != 0) parts_->memberships.drop_waits(*found, connection);
   ProcessTable::change(*found, [&] { --found->connections; });
   end_if_gone(process);
+}
+
+bool Registry::has_other_matcher(ProcessId process, MatcherPlace place) const {
+  return parts_->processes.at(process).place != place;
 }
 
 void Registry::begin_file(ProcessId process, const WrittenFile& file) {

@@ -49,4 +49,10 @@ RegistryParts::RegistryParts(RegistryOptions options, SegmentMemory& segments,
       hopeless(*this),
       progress(*this) {}
 
+MatcherPlace RegistryParts::place_of(const Ticket& ticket, const Process& process) const noexcept {
+  MatcherPlace place = process.place;
+  if (processes.writer_of({ticket.matcher, ticket.connection}) != nullptr) place.index = 0;
+  return place;
+}
+
 }  // namespace sluice::matcher

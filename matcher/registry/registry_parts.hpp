@@ -52,6 +52,8 @@ struct RegistryParts {
   RegistryParts(RegistryOptions options, SegmentMemory& segments, RegistryAnswers& registry_answers);
   RegistryParts(const RegistryParts&) = delete;
   RegistryParts& operator=(const RegistryParts&) = delete;
+  /// Of the matcher by which the process has asked: its own, or the first of its node, which has the files.
+  [[nodiscard]] MatcherPlace place_of(const Ticket& ticket, const Process& process) const noexcept;
 
   RegistryAnswers& answers;
   std::optional<std::uint64_t> held_ms;  ///< for requests that have come together, the time is the same

@@ -39,7 +39,8 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
     throw Error(NC_EBADID, process.name() + " does not have step " + std::to_string(id) + " open");
   Step& step = parts_.datasets.step(id);
   if (step.state == StepState::discarded) throw Error(NC_EIO, step.reason);
-  const std::uint32_t node = process.place.node;
+  const MatcherPlace place = parts_.place_of(ticket, process);
+  const std::uint32_t node = place.node;
   const bool sees_all = step.state == StepState::in_progress && group->which == Open::Which::growing;
   if (step.state == StepState::in_progress && !sees_all && step.publish_at != PublishAt::sync) {
     // Not before all has been put: a reader of a file cannot wait for single elements.
@@ -51,15 +52,15 @@ bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
     ++step.revision;  // puts are not told
   } else {
     parts_.spare_images.want_on(node);
-    asked_by_[step.key.rule].insert(process.place);
+    asked_by_[step.key.rule].insert(place);
   }
   const StepImage::Reader reader{ticket, process.id, step.revision, sees_all};
   const auto known = step.images.find(node);
-  if (known == step.images.end()) return begin(step, process.place, &reader);
+  if (known == step.images.end()) return begin(step, place, &reader);
   StepImage& image = known->second;
   if (image.is_ready && (image.revision != step.revision || image.shows_all)) {  // the step has grown since
     step.images.erase(known);
-    return begin(step, process.place, &reader);
+    return begin(step, place, &reader);
   }
   if (image.is_ready) {
     parts_.answers.image_ready(ticket, step, image);

@@ -240,8 +240,10 @@ void RegistryService::greet(const ConnectionId& id, const Hello& hello) {
                           hello.is_child_of_component ? matcher::Registry::StartedBy::component
                                                       : matcher::Registry::StartedBy::run,
                           hello.rank);
-    if (hello.is_for_file) registry_.begin_file(process, {id.matcher, id.connection});
-    connections_.add(id, process, hello.component, hello.is_for_file);
+    const bool is_for_file =
+        hello.is_for_file || registry_.has_other_matcher(process, nodes_.place_of(id.matcher));
+    if (is_for_file) registry_.begin_file(process, {id.matcher, id.connection});
+    connections_.add(id, process, hello.component, is_for_file);
   } catch (const Error& error) {
     end_connection(id);
     outlet_.send_to(id.matcher, HangUp{id.connection, error.what()});
@@ -305,9 +307,8 @@ void RegistryService::check_file_is_free(std::uint32_t matcher, const Open& crea
   if (step.state != matcher::StepState::in_progress) return;
   const std::string text =
       "'" + step.name +
-      "' is written by the C library (or MPI-IO) in processes of different nodes or matchers: only those "
-      "of one node, with 'matchers: 1', can write one file in memory. Give the rule 'through: file', let one "
-      "process write it, or use PnetCDF";
+      "' is written by the C library (or MPI-IO) in processes of different nodes: only those of one node can "
+      "write one file in memory. Give the rule 'through: file', let one process write it, or use PnetCDF";
   event(text);
   throw Error(NC_EPERM, text);
 }

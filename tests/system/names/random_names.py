@@ -3,15 +3,13 @@
 has to be the same, and so has what a reader finds at the end. Not compared are numbers of names, and what is on disk of a file of the run that somebody has open."""
 import os
 import random
-import subprocess
 import sys
 
-sys.path.append(os.path.dirname(sys.path[0]))
-import harness
-from harness import clear_directory, expect
+sys.path.append(sys.path[0])
+import differential
+from harness import clear_directory, expect, test_seed
 
 build, runs = sys.argv[1], int(sys.argv[2])
-KEYS = ["", ", keep: true", ", publish: exit", ", through: file"]
 PROCESSES, CALLS = 3, 120
 
 # Carries out what it is told, a line each, and answers with a line.
@@ -36,28 +34,7 @@ def times(name): os.utime(name, (10 ** 9, 10 ** 9)); return os.stat(name).st_mti
 def listing(name): return sorted(each for each in os.listdir(name) if not each.startswith('.') and not each.endswith(('.sh', '.py', '.out')))
 def tree():
     return [(directory, sorted(below), sorted(listing(directory))) for directory, below, files in os.walk('.') if '/.' not in directory]
-for line in sys.stdin:
-    name, arguments = eval(line)
-    try: result = (globals().get(name) or getattr(os, name))(*arguments)
-    except OSError as error: result = errno.errorcode[error.errno]
-    except KeyError: result = 'closed'
-    print(result, flush=True)
 """
-
-MASTER = """
-import subprocess, sys
-workers = [subprocess.Popen([sys.executable, 'worker.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(%d)]
-for line in open('calls.py'):
-    number, call = eval(line)
-    workers[number].stdin.write(repr(call) + '\\n')
-    workers[number].stdin.flush()
-    print(number, call, workers[number].stdout.readline().strip(), flush=True)
-for worker in workers:
-    worker.stdin.close()
-    worker.wait()
-""" % PROCESSES
-
-READER = "for file in $(cat names); do echo $file $(cat $file 2>&1 | sed 's/.*: //'); done"
 
 
 def calls_of(seed):
@@ -116,40 +93,7 @@ def calls_of(seed):
     return calls + [(0, ("tree", ()))], covered + others
 
 
-def prepare(directory, seed):
-    os.makedirs(directory + "/.run")
-    calls, names = calls_of(seed)
-    for name, text in (("worker.py", WORKER), ("master.py", MASTER), ("calls.py", "".join(f"{call!r}\n" for call in calls)), ("r.sh", READER), (".run/names", "\n".join(names) + "\n")):
-        with open(f"{directory}/{name}", "w") as file:
-            file.write(text.replace("cat names", "cat .run/names"))
-
-
-def output(directory):
-    return [line for name in ("w.out", "r.out") for line in open(f"{directory}/{name}").read().split("\n")]
-
-
-def compare(number, seed):
-    on_disk, coupled = f"disk{number}", f"coupled{number}"
-    keys = KEYS[seed % len(KEYS)]
-    for directory in (on_disk, coupled):
-        prepare(directory, seed)
-    for command in ("/usr/bin/python3 master.py > w.out 2>&1", "sh r.sh > r.out 2>&1"):
-        subprocess.run(command, shell=True, cwd=on_disk)
-    with open(coupled + "/.run/flow.yaml", "w") as flow:
-        flow.write("version: 1\nname: names\nstaging: {prewarm: 0}\ncomponents:\n  w: {directory: .., command: [sh, -c, '/usr/bin/python3 master.py > w.out 2>&1']}\n"
-                   "  r: {directory: .., command: [sh, -c, 'sh r.sh > r.out 2>&1; true'], start: when-done}\n"
-                   f"files:\n  - {{path: '*.dat', writer: w, readers: [r]{keys}}}\n  - {{path: 'out/*', writer: w, readers: [r]{keys}}}\n")
-    harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd=coupled)
-    expected, found = output(on_disk), output(coupled)
-    for place, (one, two) in enumerate(zip(expected, found)):
-        if one != two:
-            print("\n".join(expected[max(0, place - 400):place]))
-            print(f"--- SLUICE_TEST_SEED={seed}, rule keys '{keys}'\n--- on disk: {one}\n--- coupled: {two}")
-            return False
-    return len(expected) == len(found)
-
-
 clear_directory()
-first = harness.test_seed(1)
-failed = [seed for number, seed in enumerate(range(first, first + runs)) if not compare(number, seed)]
+first = test_seed(1)
+failed = [seed for number, seed in enumerate(range(first, first + runs)) if not differential.compare(build, number, seed, WORKER, calls_of)]
 expect(not failed, f"{len(failed)} of {runs} sequences differ; their seeds: {failed}")

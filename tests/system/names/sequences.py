@@ -16,6 +16,7 @@ opened = {}
 def open_to(slot, name, how): opened[slot] = open(name, how + 'b', buffering=0)
 def write(slot, text): return opened[slot].write(text.encode())
 def close(slot): opened.pop(slot).close()
+def names(name): return os.stat(name).st_nlink
 def names_of(slot): return os.fstat(opened[slot].fileno()).st_nlink
 def store(name, text):
     with open(name, 'w') as file: file.write(text)
@@ -57,6 +58,29 @@ CASES = {
         (0, "mkdir", "d"), (0, "open_to", 0, "d/a.dat", "w"), (0, "write", 0, "1"), (0, "listing", "d"), (0, "rename", "d/a.dat", "a.dat"), (0, "write", 0, "2"), (0, "listing", "."), (0, "listing", "d"),
         (0, "close", 0), (0, "show", "a.dat"), (1, "show", "a.dat"), (0, "open_to", 0, "b.dat", "w"), (1, "listing", "."), (0, "unlink", "b.dat"), (0, "close", 0), (0, "store", "d/b.dat", "3"),
         (1, "show", "d/b.dat"), (1, "rename", "d/b.dat", "c.dat"), (0, "show", "c.dat"), (0, "listing", "d")]),
+    "a file that another process has open is looked at": ("", [
+        (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "facts", "a.dat"), (1, "show", "a.dat"), (1, "access", "a.dat", 0), (1, "listing", "."), (1, "open_to", 0, "a.dat", "x"),
+        (0, "write", 0, ", two"), (1, "facts", "a.dat"), (1, "show", "a.dat"), (1, "shell", "ls *.dat; cat a.dat"), (0, "close", 0), (1, "show", "a.dat"), (1, "open_to", 0, "a.dat", "x")]),
+    "a file that another process has open gets one more name": ("", [
+        (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "link", "a.dat", "b.dat"), (1, "show", "b.dat"), (1, "names", "b.dat"), (0, "names", "a.dat"), (0, "names_of", 0), (0, "write", 0, ", two"),
+        (1, "link", "a.dat", "b.dat"), (1, "unlink", "a.dat"), (0, "names_of", 0), (0, "close", 0), (0, "show", "b.dat"), (1, "show", "b.dat"), (1, "names", "b.dat"), (0, "facts", "a.dat")]),
+    "another process writes in a file that is open": ("", [
+        (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "open_to", 0, "a.dat", "a"), (1, "write", 0, ", two"), (0, "close", 0), (0, "show", "a.dat"), (1, "write", 0, ", three"), (0, "show", "a.dat"),
+        (1, "close", 0), (0, "show", "a.dat"), (1, "truncate", "a.dat", 3), (0, "show", "a.dat"), (0, "open_to", 0, "a.dat", "r+"), (1, "truncate", "a.dat", 1), (0, "write", 0, "T"), (0, "close", 0),
+        (1, "show", "a.dat")]),
+    "a file that is open takes the place of one that is there": ("", [
+        (0, "store", "b.dat", "old"), (1, "show", "b.dat"), (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "new"), (0, "rename", "a.dat", "b.dat"), (1, "show", "b.dat"), (1, "facts", "b.dat"), (1, "listing", "."),
+        (0, "write", 0, "er"), (1, "show", "b.dat"), (1, "rename", "b.dat", "c.dat"), (0, "write", 0, "!"), (0, "close", 0), (0, "show", "c.dat"), (1, "show", "c.dat"), (1, "facts", "b.dat")]),
+    "a file takes the place of one that another process has open": ("", [
+        (0, "open_to", 0, "b.dat", "w"), (0, "write", 0, "lost"), (1, "store", "a.dat", "new"), (1, "rename", "a.dat", "b.dat"), (0, "write", 0, ", too"), (0, "show", "b.dat"), (0, "names_of", 0), (1, "show", "b.dat"),
+        (1, "open_to", 0, "c.dat", "w"), (1, "write", 0, "third"), (1, "rename", "c.dat", "b.dat"), (0, "show", "b.dat"), (0, "close", 0), (1, "close", 0), (0, "show", "b.dat"), (1, "show", "b.dat")]),
+    "a file that another process has open leaves the run": ("", [
+        (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "rename", "a.dat", "a.txt"), (1, "show", "a.txt"), (0, "facts", "a.dat"), (0, "write", 0, ", two"), (0, "close", 0), (1, "show", "a.txt"),
+        (0, "listing", ".")]),
+    "permissions of a file that another process has written": ("", [
+        (0, "store", "a.dat", "one"), (0, "chmod", "a.dat", 0o640), (1, "facts", "a.dat"), (0, "link", "a.dat", "b.dat"), (1, "chmod", "b.dat", 0o604), (0, "facts", "a.dat"),
+        (1, "unlink", "a.dat"), (1, "facts", "b.dat"), (0, "open_to", 0, "b.dat", "a"), (0, "write", 0, "."), (1, "chmod", "b.dat", 0o600), (1, "facts", "b.dat"), (0, "close", 0),
+        (1, "facts", "b.dat"), (1, "show", "b.dat")]),
     "what a link has led to is removed": ("", [
         (0, "store", "x.txt", "1"), (0, "symlink", "x.txt", "l.dat"), (0, "show", "l.dat"), (0, "unlink", "x.txt"), (0, "listing", "."), (1, "listing", "."), (0, "facts", "x.txt"), (1, "rmdir", "x.txt"),
         (1, "show", "l.dat"), (0, "shell", "find . -name 'x.*'"), (1, "mkdir", "x.txt"), (0, "rename", "x.txt", "y.txt"), (0, "listing", ".")]),

@@ -42,6 +42,8 @@ class Registry {
   ProcessId connect(const std::string& component, std::uint64_t token, std::uint32_t process_id,
                     MatcherPlace place = {}, StartedBy started_by = StartedBy::run,
                     std::int32_t rank = no_rank);
+  /// Whether the process has another matcher than that one, which has only its files then.
+  [[nodiscard]] bool has_other_matcher(ProcessId process, MatcherPlace place) const;
   /// The last connection of the process is of the matcher itself, which writes a file in the process's name;
   /// and the end of it. The process ends with its last connection and its last file.
   void begin_file(ProcessId process, const WrittenFile& file);
