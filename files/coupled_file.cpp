@@ -33,10 +33,7 @@ namespace {
 struct ProcessSession {
   ProcessSession(pid_t self, const runtime::ClientEnvironment& environment,
                  const runtime::FilesMatcher& matcher, bool attached)
-      : process(self),
-        is_attached(attached),
-        view(matcher.socket_path),
-        session(environment, matcher) {}
+      : process(self), is_attached(attached), view(matcher.socket_path), session(environment, matcher) {}
   pid_t process;
   bool is_attached;  ///< it only looks at the run
   RunView view;

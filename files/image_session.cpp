@@ -327,9 +327,11 @@ runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageT
 }
 
 std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
-  runtime::PacketSocket socket = hidden_connection(matcher_.socket_path);
+  const bool is_by_door = ::geteuid() != 0 && !matcher_.door_path.empty();
+  runtime::PacketSocket socket = hidden_connection(is_by_door ? matcher_.door_path : matcher_.socket_path);
   const FileIdentity identity = identity_of(socket.descriptor());
-  auto connection = std::make_unique<Connection>(Connection{std::move(socket), identity});
+  auto connection =
+      std::make_unique<Connection>(Connection{std::move(socket), identity, ::geteuid(), ::getegid()});
   const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
   const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
   (void)runtime::welcome_of(answer, matcher_.socket_path);
@@ -340,9 +342,11 @@ std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
 std::unique_ptr<ImageSession::Connection> ImageSession::take_connection() {
   {
     const std::lock_guard lock(mutex_);
-    while (!idle_.empty()) {
-      auto connection = std::move(idle_.back());
-      idle_.pop_back();
+    // The matcher knows a connection's user by its beginning. A server may have become another one since.
+    for (std::size_t left = idle_.size(); left-- > 0;) {
+      if (idle_[left]->user != ::geteuid() || idle_[left]->group != ::getegid()) continue;
+      auto connection = std::move(idle_[left]);
+      idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(left));
       if (identity_of(connection->socket.descriptor()) == connection->identity) return connection;
       (void)connection.release();  // its number belongs to the program now
     }

@@ -118,6 +118,8 @@ class ImageSession {
   struct Connection {
     runtime::PacketSocket socket;
     FileIdentity identity;
+    uid_t user = 0;
+    gid_t group = 0;
     const IsOutdated* is_outdated = nullptr;  ///< looked at during a wait
     bool is_given_up = false;                 ///< because of that
   };

@@ -112,6 +112,8 @@ LaunchPlan plan_launch(const Workflow& workflow, const Component& component, con
     own["SLUICE_OTHERS"] = std::move(others);
   if (const auto run = context.environment.find("SLUICE_RUN"); run != context.environment.end())
     own.insert(*run);
+  if (const auto door = context.environment.find("SLUICE_DOOR"); door != context.environment.end())
+    own.insert(*door);
   if (const auto record = context.environment.find("SLUICE_RECORD_VALUES");
       record != context.environment.end())
     own["SLUICE_RECORD_VALUES"] = record->second + '/' + component.name;

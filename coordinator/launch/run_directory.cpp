@@ -11,6 +11,7 @@
 
 #include "exposer.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/session.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -28,6 +29,7 @@ constexpr const char* library_name = "libsluice_preload.so";
 constexpr const char* files_library_name = "libsluice_files.so";
 constexpr const char* sessions_name = "jobs";
 constexpr const char* shared_memory_base = "/dev/shm";
+constexpr const char* doors_suffix = ".door";
 
 /// The age in seconds below which a directory may not have its lock yet.
 constexpr std::time_t seconds_to_settle = 10;
@@ -62,6 +64,21 @@ bool has_only_files_of_a_run(const std::filesystem::path& path) {
   return !error;
 }
 
+/// A run of root may have processes that become other users. Whoever knows the way can come in, and only
+/// processes of the run know it: nobody can list this directory. Empty: there is none.
+std::filesystem::path make_door(const std::filesystem::path& run_directory) {
+  std::filesystem::path door = run_directory;
+  door += doors_suffix;
+  constexpr mode_t may_be_passed = 0711;
+  constexpr std::size_t longest = 96;  // a socket's path has at most 107 bytes
+  const auto make = [&] {
+    return ::mkdir(door.c_str(), 0700) == 0 && ::chmod(door.c_str(), may_be_passed) == 0;
+  };
+  if (::geteuid() != 0 || !make()) return {};
+  door /= std::to_string(runtime::random_number()) + std::to_string(runtime::random_number());
+  return make() && door.native().size() <= longest ? door / socket_name : std::filesystem::path{};
+}
+
 bool is_stale(const std::filesystem::path& path) {
   struct stat facts {};
   constexpr mode_t permissions = 07777;
@@ -81,7 +98,8 @@ std::filesystem::path base_for_run_directories(bool are_several_machines) {
   struct stat facts {};
   if (!are_several_machines && runtime_directory != nullptr && runtime_directory[0] == '/' &&
       std::string_view(runtime_directory).size() <= longest && is_own_directory(runtime_directory, facts) &&
-      ::access(runtime_directory, W_OK | X_OK) == 0) {
+      ::access(runtime_directory, W_OK | X_OK) == 0 &&
+      (::geteuid() != 0 || (facts.st_mode & S_IXOTH) != 0)) {  // for make_door
     return runtime_directory;
   }
   return "/tmp";
@@ -102,6 +120,8 @@ void remove_run_directory(const std::filesystem::path& path) noexcept {
   remove_exposed_links(path);
   const std::filesystem::path memory = std::filesystem::path(shared_memory_base) / path.filename();
   if (is_own_directory(memory, facts)) std::filesystem::remove_all(memory, ignored);
+  const std::filesystem::path doors = path.native() + doors_suffix;
+  if (is_own_directory(doors, facts)) std::filesystem::remove_all(doors, ignored);
   std::filesystem::remove_all(path, ignored);
 }
 
@@ -126,6 +146,7 @@ RunDirectory::RunDirectory(const std::filesystem::path& base) {
   std::filesystem::create_directory(sessions(), ignored);
   const std::filesystem::path memory = std::filesystem::path(shared_memory_base) / path_.filename();
   if (::mkdir(memory.c_str(), 0700) == 0) shared_memory_ = memory;
+  door_ = make_door(path_);
 }
 
 std::vector<std::filesystem::path> living_run_directories(const std::filesystem::path& base) {

@@ -20,6 +20,8 @@ class RunDirectory {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path socket() const;
+  /// The same socket for processes of a run of root that have become other users. Empty: there is none.
+  [[nodiscard]] const std::filesystem::path& door() const noexcept { return door_; }
   /// The socket where matcher 0 of an MPI job connects to the coordinator.
   [[nodiscard]] std::filesystem::path coordinator_socket() const;
   /// The directory for Open MPI's session directories, which killed jobs of the run leave behind.
@@ -38,6 +40,7 @@ class RunDirectory {
  private:
   std::filesystem::path path_;
   std::filesystem::path shared_memory_;
+  std::filesystem::path door_;
   runtime::FileDescriptor lock_;
 };
 

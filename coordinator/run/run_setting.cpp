@@ -39,6 +39,8 @@ LaunchContext launch_context(const Installation& installation, const RunDirector
   LaunchContext context;
   context.environment = current_environment();
   context.environment.erase("SLUICE_ATTACHED");  // it may run in a shell that is attached to another run
+  context.environment.erase("SLUICE_DOOR");
+  if (!directory.door().empty()) context.environment["SLUICE_DOOR"] = directory.door().string();
   context.environment["SLUICE_RUN"] = runtime::encode_run_identity(run);
   remove_surrounding_job(context.environment);
   keep_jobs_together(context.environment, directory, nodes);

@@ -32,6 +32,8 @@ int error_number_of(const Error& error) noexcept {
       return ENOSPC;
     case NC_EPERM:
       return EACCES;
+    case NC_EACCESS:  // of a sticky directory
+      return EPERM;
     case NC_EEXIST:
       return EEXIST;
     case NC_EINVAL:

@@ -11,7 +11,6 @@
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/path_pattern.hpp"
 #include "sluice/formats/tool_files.hpp"
-#include "sluice/runtime/files_matcher.hpp"
 #include "sluice/runtime/matcher_choice.hpp"
 
 namespace sluice::runtime {
@@ -154,20 +153,6 @@ std::uint32_t positive_number(const char* name) {
   return value;
 }
 
-/// In a run of root, processes that are another user have a way of their own.
-std::string first_socket() {
-  const std::string socket = variable("SLUICE_SOCKET"), door = variable("SLUICE_DOOR");
-  return socket.empty() || door.empty() || ::geteuid() == 0 ? socket : door;
-}
-
-MatcherShares matcher_shares() {
-  return {positive_number("SLUICE_MATCHERS"), positive_number("SLUICE_VIRTUAL_NODES")};
-}
-
-WorldPlace own_place() {
-  return world_place([](const char* name) { return std::getenv(name); });
-}
-
 }  // namespace
 
 RunIdentity read_run_identity() {
@@ -184,20 +169,15 @@ std::string encode_run_identity(const RunIdentity& run) {
   return std::to_string(run.number) + "-" + std::to_string(run.begin_ns);
 }
 
-FilesMatcher files_matcher() {
-  const std::string first = first_socket(), door = variable("SLUICE_DOOR");
-  if (first.empty()) return {variable("SLUICE_ATTACHED")};
-  const MatcherShares shares = matcher_shares();
-  const std::uint32_t own = matcher_index(own_place(), shares), of_files = own - own % shares.matchers;
-  return {matcher_socket_path(first, of_files), door.empty() ? door : matcher_socket_path(door, of_files)};
-}
-
 ClientEnvironment read_client_environment() {
   ClientEnvironment environment;
-  environment.socket_path = first_socket();
+  environment.socket_path = variable("SLUICE_SOCKET");
   if (!environment.is_coupled()) return environment;
-  const MatcherShares shares = matcher_shares();
-  const WorldPlace place = own_place();
+  // In a run of root, processes that are another user have a way of their own.
+  if (const std::string door = variable("SLUICE_DOOR"); !door.empty() && ::geteuid() != 0)
+    environment.socket_path = door;
+  const MatcherShares shares{positive_number("SLUICE_MATCHERS"), positive_number("SLUICE_VIRTUAL_NODES")};
+  const WorldPlace place = world_place([](const char* name) { return std::getenv(name); });
   environment.socket_path = matcher_socket_path(environment.socket_path, matcher_index(place, shares));
   environment.may_have_several_matchers =
       place.size > 1 && (place.spans_nodes || shares.matchers > 1 || shares.virtual_nodes > 1);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string>
@@ -79,10 +80,16 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string door_path() {
+  const char* const door = std::getenv("SLUICE_DOOR");
+  return door == nullptr ? "" : door;
+}
+
 /// Runs without MPI.
 void run_alone(const Arguments& arguments, std::optional<HugePageFiles> huge_pages) {
   MatcherServerOptions options;
   options.socket_path = arguments.socket_path;
+  options.door_path = door_path();
   options.coordinator = PacketSocket(FileDescriptor(arguments.coordinator_descriptor));
   options.huge_pages = std::move(huge_pages);
   MatcherServer rank(std::move(options));
@@ -96,6 +103,7 @@ void run_in_job(const Arguments& arguments, std::optional<HugePageFiles> huge_pa
   {
     MatcherServerOptions options;
     options.socket_path = arguments.socket_path;
+    options.door_path = door_path();
     if (job.rank() == 0) options.coordinator = connect_to(arguments.coordinator_path);
     options.nodes = job.nodes();
     options.link = job.link();

@@ -39,12 +39,13 @@ FileState state_of(const FileDescriptor& file) {
   return {facts.st_size, facts.st_mtim};
 }
 
-FileInPlace FileInPlace::open(const OpenFile& request) {
+FileInPlace FileInPlace::open(const OpenFile& request, const UserRights* user) {
   const auto has = [&](int flag) { return (request.flags & static_cast<std::uint32_t>(flag)) != 0; };
   FileInPlace opened;
   FileDescriptor made;
   if (has(O_CREAT)) {
     constexpr mode_t owner_may = 0600;
+    const ActingAs maker(user);
     made = FileDescriptor(::open(request.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, owner_may));
     opened.trouble = errno;
     if (!made && (opened.trouble != EEXIST || has(O_EXCL))) return opened;

@@ -6,6 +6,7 @@
 
 #include "sluice/runtime/file_descriptor.hpp"
 #include "sluice/runtime/protocol.hpp"
+#include "user_rights.hpp"
 
 namespace sluice::runtime {
 
@@ -33,7 +34,7 @@ struct FileInPlace {
 
   /// Opens the file, or makes it, as the program wants it. Its bytes stay until the program gets it. Throws
   /// IoError.
-  [[nodiscard]] static FileInPlace open(const OpenFile& request);
+  [[nodiscard]] static FileInPlace open(const OpenFile& request, const UserRights* user);
 };
 
 }  // namespace sluice::runtime

@@ -325,6 +325,7 @@ void write_file(const FileDescriptor& from, const std::string& path) {
   (void)::unlink(partial.c_str());
   const FileDescriptor to(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   int trouble = to ? copy_bytes(from, to) : errno;
+  if (trouble == 0) set_owner(to, status_of(from));
   if (trouble == 0 && ::fchmod(to.number(), mode_of(status_of(from).st_mode)) != 0) trouble = errno;
   if (trouble == 0 && ::rename(partial.c_str(), path.c_str()) != 0) trouble = errno;
   if (trouble == 0) return;

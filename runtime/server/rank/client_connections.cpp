@@ -24,11 +24,13 @@ constexpr std::size_t turn_messages = 32;
 constexpr std::size_t all_messages = 1U << 20;
 }  // namespace
 
-ClientConnections::ClientConnections(MatcherBase& base, std::string socket_path, ClientHandler& handler)
+ClientConnections::ClientConnections(MatcherBase& base, std::string socket_path, const std::string& door,
+                                     ClientHandler& handler)
     : base_(base),
       handler_(handler),
       socket_path_(std::move(socket_path)),
       listener_(listen_at(socket_path_)),
+      takes_other_users_(open_door(socket_path_, door)),
       listener_watch_(base.loop, listener_.number()),
       accept_pause_(base.loop),
       spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
@@ -56,7 +58,7 @@ void ClientConnections::listen() {
 void ClientConnections::accept_clients() {
   for (;;) {
     try {
-      auto socket = accept_connection(listener_);
+      auto socket = takes_other_users_ ? accept_of_any_user(listener_) : accept_connection(listener_);
       if (!socket) return;
       add(std::move(*socket));
     } catch (const Error& error) {
@@ -98,9 +100,11 @@ bool ClientConnections::is_somebody_connecting() const {
 }
 
 void ClientConnections::add(PacketSocket socket) {
+  auto rights = UserRights::of_peer(socket.descriptor());  // first: it may throw
   const ClientId id = next_client_++;
   Client& client = clients_[id];
   client.id = id;
+  client.rights = std::move(rights);
   client.socket =
       std::make_unique<WatchedSocket>(base_.loop, std::move(socket), [this, id] { on_client(id); });
   client.socket->read_on();
@@ -338,7 +342,6 @@ void ClientConnections::tell_ended_reads(Client& client) {
 void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file) {
   if (const auto read = client.image_reads.find(tag); read != client.image_reads.end()) {
     if (read->second.then) return std::exchange(read->second.then, {})(file);
-    if (read->second.is_own) return send_own(client, tag, file);
     made.step = read->second.step;
     made.grows = read->second.grows;
     if (made.step != 0) read->second.counters.opens = 1;  // of an image, or of a file on disk
@@ -346,18 +349,8 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     read->second.has_image = file != nullptr && made.step != 0;
   }
   std::vector<SharedFile> files;
-  if (file != nullptr) files.push_back(for_reader(file));
+  if (file != nullptr) files.push_back(for_reader(client.rights.get(), file));
   send(client, MessageType::image_made, tag, encode(made), std::move(files));
-}
-
-void ClientConnections::send_own(Client& client, std::uint32_t tag, const SharedFile& file) {
-  std::vector<SharedFile> files;
-  try {
-    if (file != nullptr) files.push_back(reopened(*file, O_RDONLY));
-  } catch (const Error& error) {
-    return send_error(client, tag, error.status(), error.what());
-  }
-  send(client, MessageType::file_opened, tag, encode(FileOpened{file == nullptr}), std::move(files));
 }
 
 /// Called before an answer only. A client that is busy elsewhere does not read, and need not know earlier.

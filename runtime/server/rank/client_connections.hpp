@@ -17,6 +17,7 @@
 #include "matcher_base.hpp"
 #include "readable_sockets.hpp"
 #include "sluice/matcher/step.hpp"
+#include "user_rights.hpp"
 #include "watched_socket.hpp"
 
 namespace sluice::runtime {
@@ -80,8 +81,8 @@ struct Client {
     bool is_kept = false;      ///< Open::is_kept
     bool has_image = false;    ///< the answer was an image
     bool grows = false;        ///< ImageMade::grows
-    bool is_own = false;       ///< for open_file: the answer is file_opened
-    /// For open_file: takes the file, or null, and answers later.
+    bool is_own = false;       ///< for open_file, or a file that gets a name
+    /// Takes the file, or null, and answers later.
     std::function<void(const SharedFile&)> then = {};
     std::chrono::steady_clock::time_point begin = {};
     matcher::AccessCounters counters = {};
@@ -94,8 +95,9 @@ struct Client {
     Purpose purpose = Purpose::read;
     matcher::StepId step = 0;
   } opening;
-  bool is_neighbour = false;          ///< another matcher of this node; it says no hello
-  bool is_known_to_registry = false;  ///< the registry has answered it
+  std::shared_ptr<const UserRights> rights = {};  ///< shared with what is done for it; null: this user's
+  bool is_neighbour = false;                      ///< another matcher of this node; it says no hello
+  bool is_known_to_registry = false;              ///< the registry has answered it
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const std::string& trouble() const {
@@ -119,15 +121,15 @@ class ClientHandler {
 /// The connections of client processes to this matcher, and their listening socket.
 class ClientConnections {
  public:
-  /// Begins to listen; listen() accepts connections. Throws IoError.
-  ClientConnections(MatcherBase& base, std::string socket_path, ClientHandler& handler);
+  /// Begins to listen; listen() accepts connections. `door`: of other users, or empty. Throws IoError.
+  ClientConnections(MatcherBase& base, std::string socket_path, const std::string& door,
+                    ClientHandler& handler);
   ~ClientConnections();
   ClientConnections(const ClientConnections&) = delete;
   ClientConnections& operator=(const ClientConnections&) = delete;
 
   void listen();
-  /// Answers by `image_made`, or by `file_opened` where a file was asked for (ImageRead::is_own). `file` has
-  /// the bytes of the image.
+  /// Answers by `image_made`, or leaves the answer to ImageRead::then. `file` has the bytes of the image.
   void send_image(Client& client, std::uint32_t tag, ImageMade made, SharedFile file);
   /// Null when the connection has ended.
   [[nodiscard]] Client* find(ClientId id);
@@ -162,8 +164,6 @@ class ClientConnections {
   /// Handles what the component's processes sent before they ended, and closes their connections.
   void drain_component(const std::string& component);
 
-  /// Answers an open_file for reading; null: the process uses the disk.
-  void send_own(Client& client, std::uint32_t tag, const SharedFile& file);
   /// The process has what it wanted to know by its open, or will never have it: the step is closed.
   void end_image_read(Client& client, std::uint32_t tag);
 
@@ -186,6 +186,7 @@ class ClientConnections {
   ClientHandler& handler_;
   std::string socket_path_;
   FileDescriptor listener_;
+  const bool takes_other_users_;
   boost::asio::posix::stream_descriptor listener_watch_;
   boost::asio::steady_timer accept_pause_;
   FileDescriptor spare_;  ///< given up for a moment to tell a process that no other descriptor is free

@@ -110,6 +110,8 @@ void ClientRequests::open(Client& client, std::uint32_t tag, Open open) {
   if (wants_bytes && open.purpose == Purpose::remove) return written_.remove(client, tag, open);
   if (wants_bytes && open.purpose != Purpose::read)
     throw Error(NC_EIO, "it wants bytes of a file, and does not read or remove it");
+  if (client.rights != nullptr && (open.writes() || open.purpose == Purpose::remove))
+    return parts_.clients.send_error(client, tag, NC_EPERM, "another user writes by the C library alone");
   if (wants_bytes) begin_image(client, tag, open.is_kept);
   pass_on(client, tag, std::move(open));
 }

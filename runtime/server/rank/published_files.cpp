@@ -18,7 +18,9 @@ PublishedFiles::~PublishedFiles() {
 
 void PublishedFiles::note_kept(matcher::StepId step, const std::string& path) {
   Kept kept{path, {}};
-  if (files_.contains(step) && ::stat(path.c_str(), &kept.facts) == 0) kept_[step] = std::move(kept);
+  if (!files_.contains(step) || ::stat(path.c_str(), &kept.facts) != 0) return;
+  update(step, kept);  // the owner
+  if (::stat(path.c_str(), &kept.facts) == 0) kept_[step] = std::move(kept);
 }
 
 void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexcept {

@@ -77,16 +77,35 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     return refuse(open, NC_EEXIST, request.path + " exists, and O_EXCL was given");
   if (!has(O_CREAT) && !exists && !request.is_in_place)
     return refuse(open, NC_ENOENT, request.path + " is not there");
-  if (!is_here && exists && !is_for_writing(request.flags)) return give_found(open);
-  Place& place = places_[request.path];
-  place.key = request.key;
-  if (request.is_renamed) leave_links(request.path, place);  // another file gets the name
   try {
+    if (!is_here && exists && !is_for_writing(request.flags)) return give_found(open);
+    Place& place = places_[request.path];
+    place.key = request.key;
+    if (request.is_renamed) leave_links(request.path, place);  // another file gets the name
     open_at(place, open);
   } catch (const Error& error) {
     refuse(open, error.status(), error.what());
   }
   tidy(request.path);
+}
+
+std::shared_ptr<const UserRights> WrittenFiles::rights_of(ClientId id) {
+  const Client* const client = clients_.find(id);
+  return client == nullptr ? nullptr : client->rights;
+}
+
+/// Where the client's user may not make, replace or remove the name, throws as the kernel refuses that.
+void WrittenFiles::expect_may_change(ClientId client, const std::string& path) {
+  const auto user = rights_of(client);
+  if (user == nullptr) return;
+  const auto known = places_.find(path);
+  const File* const file = known == places_.end() ? nullptr : find(known->second.file);
+  const matcher::StepId step = known == places_.end() ? 0 : known->second.step;
+  const SharedFile there = file != nullptr ? file->bytes.file : published_.contents(step);
+  struct stat facts {};
+  const bool is_there =
+      there != nullptr ? ::fstat(there->number(), &facts) == 0 : ::lstat(path.c_str(), &facts) == 0;
+  user->expect_may_change(path, is_there ? facts.st_uid : no_user);
 }
 
 /// By its permissions. Of a file in place the disk knows them.
@@ -97,6 +116,7 @@ bool WrittenFiles::may_be_written(const QueuedOpen& open) {
   const File* const file = find(place.file);
   SharedFile there = file != nullptr ? file->bytes.file : open.base;
   if (file == nullptr && !open.has_looked) there = published_.contents(place.step);
+  const ActingAs user(rights_of(open.client).get());
   if (there != nullptr) return may_be_opened(*there, request.flags);
   return file != nullptr || !request.is_on_disk ||
          ::faccessat(AT_FDCWD, request.path.c_str(), W_OK, AT_EACCESS) == 0;
@@ -125,9 +145,8 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
     if (other == nullptr) return begin(place, open);
     other->queued.push_back([this, open] { open_now(open); });
   } else if (Client* const client = clients_.find(open.client)) {
-    const auto own = reopened(*published_.contents(place.step), flags);
-    clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
-                  {own});
+    const SharedFile there = published_.contents(place.step);
+    hand_over(*client, open, reopened_for(client->rights.get(), *there, flags));
   }
 }
 
@@ -162,26 +181,28 @@ void WrittenFiles::leave_to_disk(const QueuedOpen& open) {
 /// For reading: what the registry has, or else the disk.
 void WrittenFiles::give_found(const QueuedOpen& open) {
   if (open.base == nullptr) return leave_to_disk(open);
-  if (Client* const client = clients_.find(open.client)) clients_.send_own(*client, open.tag, open.base);
+  if (Client* const client = clients_.find(open.client))
+    hand_over(*client, open, reopened_for(client->rights.get(), *open.base, O_RDONLY));
+}
+
+void WrittenFiles::hand_over(Client& client, const QueuedOpen& open, SharedFile own) {
+  clients_.send(client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
+                {std::move(own)});
 }
 
 /// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
 /// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
-  Found then;
-  if (is_for_writing(open.request.flags) || (open.request.flags & O_CREAT) != 0) {
-    // Later: the registry may be in the middle of something.
-    then = [this, open](const SharedFile& found) {
-      QueuedOpen next = open;
-      next.has_looked = true;
-      next.base = found;
-      boost::asio::post(base_.loop, [this, next] { open_now(next); });
-    };
-  }
-  look(open.client, open.tag, open.request, Open::Which::growing, std::move(then));
+  // Later: the registry may be in the middle of something.
+  look(open.client, open.tag, open.request, Open::Which::growing, [this, open](const SharedFile& found) {
+    QueuedOpen next = open;
+    next.has_looked = true;
+    next.base = found;
+    boost::asio::post(base_.loop, [this, next] { open_now(next); });
+  });
 }
 
-/// Asks the registry for the bytes of the name. Without `then`, the client gets them.
+/// Asks the registry for the bytes of the name.
 void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Open::Which which, Found then) {
   Client* const client = clients_.find(id);
   if (client == nullptr) return;
@@ -195,13 +216,14 @@ void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Op
   base_.tree.send_up(ClientRequest{id, tag, std::move(newest)});
 }
 
-/// A file that loses its bytes keeps its permissions and its owner. Without st_ino: of a new one.
+/// A file that loses its bytes keeps its permissions and its owner.
 struct stat WrittenFiles::facts_before(const Place& place, const QueuedOpen& open) {
   struct stat facts {};
   const SharedFile known = open.base != nullptr ? open.base : published_.contents(place.step);
   if (known != nullptr) return status_of(*known);
   if (open.request.is_on_disk && ::stat(open.request.path.c_str(), &facts) == 0) return facts;
   facts.st_mode = open.request.permissions;
+  note_user(rights_of(open.client).get(), facts);
   return facts;
 }
 
@@ -215,6 +237,8 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   const bool has_base = goes_on && (!request.is_in_place || open.is_put_in_place);
   const SharedFile own = has_base && !open.has_looked ? published_.contents(place.step) : nullptr;
   const SharedFile base = has_base && own == nullptr ? open.base : own;
+  const bool is_anew = base == nullptr && place.step == 0 && !request.is_on_disk;
+  if (is_anew) expect_may_change(open.client, request.path);
   const FileId id = steps_.connect(*client->process);
   File& file = files_[id];
   file.id = id;
@@ -239,9 +263,10 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   // In place: first, because readers may have the former contents open.
   if (request.is_in_place) return create(file, [this](const File& created) { begin_in_place(created); });
   struct stat before {};
-  if (!goes_on) before = facts_before(place, open);
-  const auto begun = [this, id, before](FileBytes bytes, const Outcome& outcome) {
-    if (before.st_ino != 0 && bytes.file != nullptr) set_owner(*bytes.file, before);
+  const bool is_empty = !goes_on || is_anew;
+  if (is_empty) before = facts_before(place, open);
+  const auto begun = [this, id, before, is_empty](FileBytes bytes, const Outcome& outcome) {
+    if (is_empty && bytes.file != nullptr) set_owner(*bytes.file, before);
     take_begun(id, std::move(bytes), outcome);
   };
   if (request.is_adopted) return bytes_.adopt(request, begun);
@@ -251,7 +276,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
 }
 
 void WrittenFiles::begin_in_place(const File& file) {
-  bytes_.begin_in_place(file.opens.front().request, file.bytes.base,
+  bytes_.begin_in_place(file.opens.front().request, file.bytes.base, rights_of(file.opens.front().client),
                         [this, id = file.id](FileBytes bytes, const Outcome& outcome) {
                           take_begun(id, std::move(bytes), outcome);
                         });
@@ -329,7 +354,9 @@ void WrittenFiles::answer_opens(File& file) {
 bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
   Client* const client = clients_.find(open.client);
   if (client == nullptr) return false;
-  const auto own = (is_new ? reopened_by_owner : reopened)(*file.bytes.file, open.request.flags);
+  const std::uint32_t flags = open.request.flags;
+  const auto own = is_new ? reopened_by_owner(*file.bytes.file, flags)
+                          : reopened_for(client->rights.get(), *file.bytes.file, flags);
   const bool may_write = is_for_writing(open.request.flags) || is_new;
   if (may_write) {
     const bool is_for_reading = (open.request.flags & O_ACCMODE) == O_RDONLY;
@@ -339,8 +366,7 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
     if (is_ending) writers_.note_left(client->process->process_id);
     file.closes_wanted = open.request.closes;
   }
-  clients_.send(*client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
-                {own});
+  hand_over(*client, open, own);
   return may_write;
 }
 
@@ -360,13 +386,17 @@ void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string&
 void WrittenFiles::note_no_descriptor(const std::string& path, const std::string& effect) {
   if (std::exchange(has_told_of_descriptors_, true)) return;
   base_.log.event("'" + path + "' " + effect +
-                  ": the matcher has no file descriptor left. Raise the hard limit (ulimit -Hn), or use more "
-                  "matchers a node (staging.matchers)");
+                  ": the matcher has no file descriptor left. Raise the hard limit (ulimit -Hn)");
 }
 
 /// The registry always hears of it, because it also knows what the component has written by PnetCDF, or on
 /// another node. A file that is being written with O_TRUNC has replaced that.
 void WrittenFiles::remove(Client& client, std::uint32_t tag, const Open& request) {
+  try {
+    expect_may_change(client.id, request.path);
+  } catch (const Error& error) {
+    return clients_.send_error(client, tag, error.status(), error.what());
+  }
   Open removal = request;
   removal.is_on_disk = written_at(request.path) != nullptr;
   take_name(request.path, "it was removed");

@@ -88,6 +88,8 @@ class WrittenFiles {
   };
 
   void open_now(const QueuedOpen& open);
+  [[nodiscard]] std::shared_ptr<const UserRights> rights_of(ClientId id);
+  void expect_may_change(ClientId client, const std::string& path);
   [[nodiscard]] bool may_be_written(const QueuedOpen& open);
   void open_at(Place& place, const QueuedOpen& open);
   void replace(File& file, const QueuedOpen& open);
@@ -95,6 +97,7 @@ class WrittenFiles {
   void look_elsewhere(const QueuedOpen& open);
   void leave_to_disk(const QueuedOpen& open);
   void give_found(const QueuedOpen& open);
+  void hand_over(Client& client, const QueuedOpen& open, SharedFile own);
   [[nodiscard]] struct stat facts_before(const Place& place, const QueuedOpen& open);
   void begin(Place& place, const QueuedOpen& open);
   void begin_in_place(const File& file);

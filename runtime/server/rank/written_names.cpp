@@ -259,6 +259,8 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
   const bool is_same =
       request.from.path == request.to.path || (same != nullptr && same->contains(request.from.path));
   if (is_same && request.how != How::link) return done(renaming);
+  if (request.how != How::link) expect_may_change(renaming->client, request.from.path);
+  expect_may_change(renaming->client, request.to.path);
   if (request.how == How::exchange && !find_contents(renaming, request.to, to)) return;
   if (request.how == How::rename) {
     if (request.from.key == request.to.key) tell_others(request, base_.rank());  // by `identity: name`
@@ -399,7 +401,7 @@ void WrittenFiles::done(const RenamingPtr& renaming) {
   tidy(renaming->request.to.path);
   Client* const client = clients_.find(renaming->client);
   const bool is_by_open = renaming->is_by_open;
-  if (is_by_open) (void)::unlink(renaming->request.to.path.c_str());
+  if (is_by_open) remove_as(rights_of(renaming->client).get(), renaming->request.to.path);
   if (client == nullptr) return;
   is_by_open ? clients_.send(*client, MessageType::file_opened, renaming->tag, encode(FileOpened{true}))
              : clients_.send(*client, MessageType::done, renaming->tag, encode(Done{}));
@@ -416,7 +418,7 @@ void WrittenFiles::refuse(const RenamingPtr& renaming, int status, const std::st
 /// Its bytes are copied now. If somebody can write, they are copied again at the last close.
 void WrittenFiles::land(const RenamingPtr& renaming, const Contents& contents) {
   const std::string& path = renaming->request.to.path;
-  const FileDescriptor opened(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  const FileDescriptor opened = open_as(rights_of(renaming->client).get(), path, O_WRONLY | O_NOFOLLOW);
   if (!opened) throw IoError(NC_EIO, errno, path, "open");
   const SharedFile landing =
       std::make_shared<const FileDescriptor>(::fcntl(opened.number(), F_DUPFD_CLOEXEC, 0));

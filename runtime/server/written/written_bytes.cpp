@@ -201,14 +201,15 @@ void WrittenBytes::adopt(const OpenFile& request, Begun then) {
       });
 }
 
-void WrittenBytes::begin_in_place(const OpenFile& request, SharedFile base, Begun then) {
+void WrittenBytes::begin_in_place(const OpenFile& request, SharedFile base,
+                                  std::shared_ptr<const UserRights> user, Begun then) {
   const auto opened = std::make_shared<FileInPlace>();  // shared by the two functions, as the outcome
   const auto outcome = std::make_shared<Outcome>();
   worker_.submit(
-      [opened, outcome, request, base = std::move(base)] {
+      [opened, outcome, request, base = std::move(base), user = std::move(user)] {
         try {
           if (base != nullptr) put_on_disk(*base, request.path);
-          *opened = FileInPlace::open(request);
+          *opened = FileInPlace::open(request, user.get());
         } catch (const IoError& error) {
           opened->trouble = error.error_number();
         } catch (const std::exception& error) {
@@ -320,6 +321,7 @@ void WrittenBytes::copy_to(const SharedFile& from, const SharedFile& to, Then th
       const struct stat facts = status_of(*from);
       int trouble = ::lseek(to->number(), 0, SEEK_SET) < 0 ? errno : copy_bytes(*from, *to);
       if (trouble == 0 && ::ftruncate(to->number(), facts.st_size) != 0) trouble = errno;
+      set_owner(*to, facts);
       if (trouble == 0 && ::fchmod(to->number(), mode_of(facts.st_mode)) != 0) trouble = errno;
       set_times(*to, facts);
       if (trouble != 0)

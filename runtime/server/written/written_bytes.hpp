@@ -66,8 +66,9 @@ class WrittenBytes {
   /// Takes over the file on disk, which loses its name there. If nobody can write to it, it is the base of a
   /// file in memory.
   void adopt(const OpenFile& request, Begun then);
-  /// Opens the file on disk, or makes it. `base`: as begin().
-  void begin_in_place(const OpenFile& request, SharedFile base, Begun then);
+  /// Opens the file on disk, or makes it, as the user may. `base`: as begin().
+  void begin_in_place(const OpenFile& request, SharedFile base, std::shared_ptr<const UserRights> user,
+                      Begun then);
   /// Copies the base into the file, with its times. Throws IoError(NC_ENFILE): no descriptor is left.
   void copy_base(const FileBytes& bytes, Then then);
   /// What was copied from bases, so far.

@@ -19,14 +19,14 @@ for line in sys.stdin:
     print(repr(result), flush=True)
 """
 
-# The workers are clients of all matchers, as ranks of an MPI program are.
+# The workers are clients of all matchers, or on all nodes, as ranks of an MPI program are.
 MASTER = """
 import os, subprocess, sys
 workers = {}
 for line in open('calls.py'):
     number, call = eval(line)
     if number not in workers:
-        place = {'OMPI_COMM_WORLD_RANK': number, 'OMPI_COMM_WORLD_SIZE': 64, 'OMPI_COMM_WORLD_LOCAL_RANK': number}
+        place = {'OMPI_COMM_WORLD_RANK': number % 2 * 32 + number, 'OMPI_COMM_WORLD_SIZE': 64, 'OMPI_COMM_WORLD_LOCAL_RANK': number}
         environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
         workers[number] = subprocess.Popen([sys.executable, '-B', 'worker.py'], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     workers[number].stdin.write(repr(call) + '\\n')

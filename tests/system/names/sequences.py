@@ -77,9 +77,9 @@ CASES = {
     "a file that another process has open leaves the run": ("", [
         (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "rename", "a.dat", "a.txt"), (1, "show", "a.txt"), (0, "facts", "a.dat"), (0, "write", 0, ", two"), (0, "close", 0), (1, "show", "a.txt"),
         (0, "listing", ".")]),
-    "permissions of a file that another process has written": ("", [
-        (0, "store", "a.dat", "one"), (0, "chmod", "a.dat", 0o640), (1, "facts", "a.dat"), (0, "link", "a.dat", "b.dat"), (1, "chmod", "b.dat", 0o604), (0, "facts", "a.dat"),
-        (1, "unlink", "a.dat"), (1, "facts", "b.dat"), (0, "open_to", 0, "b.dat", "a"), (0, "write", 0, "."), (1, "chmod", "b.dat", 0o600), (1, "facts", "b.dat"), (0, "close", 0),
+    "permissions and numbers of names": ("", [
+        (0, "store", "a.dat", "one"), (0, "chmod", "a.dat", 0o640), (1, "facts", "a.dat"), (0, "link", "a.dat", "b.dat"), (1, "names", "a.dat"), (1, "chmod", "b.dat", 0o604), (0, "facts", "a.dat"), (0, "names", "b.dat"),
+        (1, "unlink", "a.dat"), (0, "names", "b.dat"), (1, "facts", "b.dat"), (0, "open_to", 0, "b.dat", "a"), (0, "write", 0, "."), (1, "chmod", "b.dat", 0o600), (1, "facts", "b.dat"), (0, "close", 0),
         (1, "facts", "b.dat"), (1, "show", "b.dat")]),
     "what a link has led to is removed": ("", [
         (0, "store", "x.txt", "1"), (0, "symlink", "x.txt", "l.dat"), (0, "show", "l.dat"), (0, "unlink", "x.txt"), (0, "listing", "."), (1, "listing", "."), (0, "facts", "x.txt"), (1, "rmdir", "x.txt"),

@@ -17,6 +17,8 @@ struct MatcherServerOptions {
   /// Where clients connect to this machine's first matcher (those of the others: node_map.hpp); in a
   /// directory that only this user can enter. Removed at the end.
   std::string socket_path;
+  /// One more name of it, for processes of a run of root that have become other users. Empty: there is none.
+  std::string door_path = {};
   /// The line to the coordinator, of matcher 0. Its end is the end of the matchers.
   std::optional<PacketSocket> coordinator;
   /// To the other matchers; null: there is one only.

@@ -10,8 +10,8 @@ struct FilesMatcher {
   std::string door_path = {};
 };
 
-/// Of this process's node, by the environment that `sluice run` gives (rules.hpp). Throws Error(NC_EINVAL)
-/// where that is damaged.
+/// Of this process's node, by the environment that `sluice run` gives: the variables of rules.hpp, and
+/// SLUICE_DOOR.
 [[nodiscard]] FilesMatcher files_matcher();
 
 }  // namespace sluice::runtime
