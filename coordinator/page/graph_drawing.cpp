@@ -2,6 +2,7 @@
 // are drawn as curves below the others.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "flow_graph.hpp"
@@ -120,6 +121,16 @@ std::string draw(const Node& node) {
          "</g>\n";
 }
 
+/// What stands above the line, and below it: "3 gets", "of 2 GiB".
+std::pair<std::string, std::string> two_lines(const std::string& label) {
+  constexpr std::size_t most_characters = 24;  // between two boxes
+  if (const std::size_t comma = label.find(", "); comma != std::string::npos)
+    return {label.substr(0, comma), label.substr(comma + 2)};
+  const std::size_t blank = label.size() > most_characters ? label.find(" of ") : std::string::npos;
+  if (blank == std::string::npos) return {label, ""};
+  return {label.substr(0, blank), label.substr(blank + 1)};
+}
+
 std::string draw(const Drawing& drawing, const Edge& edge) {
   const Node& from = drawing.nodes[edge.from];
   const Node& to = drawing.nodes[edge.to];
@@ -136,10 +147,9 @@ std::string draw(const Drawing& drawing, const Edge& edge) {
                      point(x2 - 2, y2) + "\"/>";
   const int middle = (x1 + x2) / 2;
   const int height = (y1 + y2) / 2 + sag * 3 / 4;
-  const std::size_t comma = edge.label.find(", ");
-  if (!edge.label.empty()) path += text_at(middle, height - 5, "figures", edge.label.substr(0, comma));
-  if (comma != std::string::npos)
-    path += text_at(middle, height + 13, "figures", edge.label.substr(comma + 2));
+  const auto [above, below] = two_lines(edge.label);
+  if (!above.empty()) path += text_at(middle, height - 5, "figures", above);
+  if (!below.empty()) path += text_at(middle, height + 13, "figures", below);
   return path + "\n";
 }
 
