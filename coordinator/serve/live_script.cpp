@@ -62,7 +62,8 @@ function show() {
   const figures = [["memory", bytes(sum("used_bytes")) + " of " + bytes(sum("limit_bytes"))], ["put", bytes(status.put_bytes)], ["got", bytes(status.get_bytes + status.opened_bytes)],
     ["files", String(status.rules.reduce((total, rule) => total + rule.files, 0))]];
   by("figures").replaceChildren(...figures.map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", value))));
-  by("components").replaceChildren(...status.components.map(component));
+  const families = [...new Set(status.components.map(each => familyOf(each.name)))].map(family => status.components.filter(each => familyOf(each.name) === family));
+  by("components").replaceChildren(...families.map(all => all.length > 1 ? crowd(all) : component(all[0])));
   by("memory-text").textContent = "at most " + bytes(sum("peak_bytes")) + (sum("spilled_bytes") ? ", " + bytes(sum("spilled_bytes")) + " on disk" : "");
   by("rates-text").textContent = "put " + bytes(put) + "/s, got " + bytes(got) + "/s";
   drawHistory();
@@ -82,11 +83,28 @@ function tellEvents() {
   by("events").replaceChildren(...lines.map(each => { const line = make("li", "", make("time", "", new Date(each.time).toTimeString().slice(0, 8)), each.text); line.title = each.text; return line; }));
 }
 
+// Members of an ensemble, "name.7", are shown as one where they are more than two.
+function familyOf(name) {
+  const base = name.replace(/\.\d+$/, "");
+  return base !== name && news.status.components.filter(each => each.name.replace(/\.\d+$/, "") === base).length > 2 ? base : name;
+}
+
 function kindOf(name) {
   const each = news.status.components.find(one => one.name === name);
   if (!each || each.has_exited || news.state === "ended") return "ended";
   if (each.waiting) return "waits";
-  return news.status.copies.some(copy => copy.component === name) ? "copies" : each.connected ? "computes" : "starts";
+  return news.status.copies.some(copy => copy.component === name) ? "copies" : each.connected || news.status.rules.some(rule => rule.use.some(use => use.component === name)) ? "computes" : "starts";
+}
+
+const words = { ended: "ended", waits: "waits", copies: "copies", computes: "computes", starts: "uses no file yet" };
+const plural = { ended: "ended", waits: "wait", copies: "copy", computes: "compute", starts: "use no file yet" };
+// The kind of most interest that any of them has.
+const kindOfAll = all => ["copies", "computes", "waits", "starts", "ended"].find(kind => all.some(each => kindOf(each.name) === kind));
+
+function crowd(all) {
+  const kinds = Object.keys(words).map(kind => [kind, all.filter(each => kindOf(each.name) === kind).length]).filter(each => each[1]);
+  const waits = news.status.waits.filter(wait => all.some(each => each.name === wait.component)).slice(0, 3).map(wait => make("p", "", wait.text));
+  return make("div", "component " + kindOfAll(all), make("b", "", familyOf(all[0].name) + " × " + all.length), make("span", "note", kinds.map(([kind, count]) => count + " " + plural[kind]).join(", ")), ...waits);
 }
 
 function component(each) {
@@ -94,7 +112,7 @@ function component(each) {
   const texts = status.waits.filter(wait => wait.component === each.name).concat(status.copies.filter(copy => copy.component === each.name)).map(one => without(one.text));
   const states = [["ranks_in_mpi", "in MPI"], ["ranks_that_sleep", "asleep"], ["ranks_on_disk", "waiting for a disk"], ["ranks_stopped", "stopped"]];
   for (const [key, word] of states) if (each[key].length && kind !== "ended") texts.push((each.processes > 1 ? each[key].length + " of " + each.processes + " " : "") + word);
-  const word = { ended: each.end || "ended", waits: each.processes > 1 ? each.waiting + " of " + each.processes + " wait" : "waits", copies: "copies", computes: "computes", starts: "uses no file yet" }[kind];
+  const word = kind === "ended" && each.end || (kind === "waits" && each.processes > 1 ? each.waiting + " of " + each.processes + " wait" : words[kind]);
   return make("div", "component " + kind, make("b", "", each.name), make("span", "note", word), ...texts.map(text => make("p", "", text)));
 }
 
@@ -125,24 +143,30 @@ function drawHistory() {
 
 // ---- The graph: components and files in layers; edges that lead back are drawn below ----
 function graph() {
-  const nodes = news.status.components.map(each => ({ title: each.name, name: each.name, note: "", is: kindOf(each.name), edges: [], layer: 0 }));
-  const place = name => nodes.findIndex(node => node.name === name), components = nodes.length;
-  const edges = [];
-  news.status.rules.forEach((rule, number) => {
-    const note = rule.files + (rule.files === 1 ? " file" : " files") + (rule.discarded ? ", " + rule.discarded + " discarded" : "");
-    nodes.push({ title: rule.pattern, note, is: "files", layer: 0 });
-    const link = (name, from, to, kind) => { if (from >= 0 && to >= 0) edges.push({ from, to, kind, rate: trafficOf(number, name, kind) }); };
-    link(rule.writer, place(rule.writer), components + number, "put");
-    for (const reader of rule.readers) link(reader, components + number, place(reader), "get");
+  const nodes = [], edges = [], status = news.status;
+  const node = (key, fill) => { let at = nodes.findIndex(each => each.key === key); if (at < 0) at = nodes.push({ key, layer: 0, ...fill() }) - 1; return at; };
+  const link = (from, to, kind, traffic) => { let edge = edges.find(each => each.from === from && each.to === to && each.kind === kind);
+    if (!edge) edges.push(edge = { from, to, kind, rate: { total: 0, now: 0 } });
+    edge.rate.total += traffic.total; edge.rate.now += traffic.now; };
+  const place = name => node("component " + familyOf(name), () => { const all = status.components.filter(each => familyOf(each.name) === familyOf(name));
+    return { title: familyOf(name) + (all.length > 1 ? " × " + all.length : ""), note: "", is: kindOfAll(all) || "ended" }; });
+  status.components.forEach(each => place(each.name));
+  status.rules.forEach((rule, number) => {
+    const readers = [...new Set(rule.readers.map(familyOf))], own = familyOf(rule.writer) !== rule.writer || rule.readers.some(name => familyOf(name) !== name && !readers.includes(name));
+    const pattern = own ? rule.pattern.replace(/\d+/g, "*") : rule.pattern, files = node("files " + [pattern, familyOf(rule.writer), readers], () => ({ title: pattern, files: 0, discarded: 0, is: "files" }));
+    nodes[files].files += rule.files; nodes[files].discarded += rule.discarded;
+    nodes[files].note = nodes[files].files + (nodes[files].files === 1 ? " file" : " files") + (nodes[files].discarded ? ", " + nodes[files].discarded + " discarded" : "");
+    link(place(rule.writer), files, "put", trafficOf(number, rule.writer, "put"));
+    for (const reader of rule.readers) link(files, place(reader), "get", trafficOf(number, reader, "get"));
   });
   const seen = nodes.map(() => 0);
   const visit = at => { if (seen[at]) return; seen[at] = 1;
     for (const edge of edges) if (edge.from === at) { if (seen[edge.to] === 1) edge.back = true; visit(edge.to); }
     seen[at] = 2; };
-  nodes.forEach((node, at) => visit(at));
+  nodes.forEach((each, at) => visit(at));
   nodes.forEach(() => edges.forEach(edge => { if (!edge.back) nodes[edge.to].layer = Math.max(nodes[edge.to].layer, nodes[edge.from].layer + 1); }));
   const rows = [];
-  for (const node of nodes) node.row = rows[node.layer] = (rows[node.layer] ?? -1) + 1;
+  for (const each of nodes) each.row = rows[each.layer] = (rows[each.layer] ?? -1) + 1;
   return { nodes, edges, rows };
 }
 
@@ -162,20 +186,23 @@ function drawGraph() {
   const step = down ? [w + 14, 104] : [w + 116, 78], layers = rows.length, widest = Math.max(1, ...rows.map(last => last + 1));
   const at = node => { const shift = (widest - 1 - rows[node.layer]) / 2, across = (node.row + shift) * step[down ? 0 : 1] + 8, along = node.layer * step[down ? 1 : 0] + 8;
     return down ? [across, along] : [along, across]; };
-  const size = down ? [widest * step[0] + 2, (layers - 1) * step[1] + h + 40] : [(layers - 1) * step[0] + w + 16, widest * step[1] + (edges.some(edge => edge.back) ? 40 : 0)];
+  const size = down ? [widest * step[0] + 2, (layers - 1) * step[1] + h + 40] : [(layers - 1) * step[0] + w + 16, widest * step[1] + (edges.some(edge => edge.back) ? 46 : 0)];
+  const scale = Math.max(.65, Math.min(1, (by("graph").clientWidth - 2) / size[0]));
   const element = (tag, attributes, text) => { const node = document.createElementNS(svg, tag); for (const key in attributes) node.setAttribute(key, attributes[key]); if (text) node.textContent = text; return node; };
-  const root = element("svg", { width: size[0], height: size[1], viewBox: "0 0 " + size.join(" "), role: "img", "aria-label": "Components and files" });
+  const root = element("svg", { width: size[0] * scale, height: size[1] * scale, viewBox: "0 0 " + size.join(" "), role: "img", "aria-label": "Components and files" });
   for (const edge of edges) {
     const [ax, ay] = at(nodes[edge.from]), [bx, by_] = at(nodes[edge.to]), far = edge.back || nodes[edge.to].layer > nodes[edge.from].layer + 1, sag = far ? 60 : 0;
     const a = down ? [ax + w / 2, ay + h] : [ax + w, ay + h / 2], b = down ? [bx + w / 2, by_] : [bx, by_ + h / 2];
     const pull = edge.back ? 90 : Math.max(24, Math.abs(down ? b[1] - a[1] : b[0] - a[0]) / 2);
-    const one = down ? [a[0] + sag, a[1] + pull] : [a[0] + pull, a[1] + sag], two = down ? [b[0] + sag, b[1] - pull] : [b[0] - pull, b[1] + sag];
+    const beside = down ? 0 : 1, bent = point => edge.back ? size[beside] - 6 + (down ? 0 : 40) : point[beside] + sag;  // edges that lead back pass by all others
+    const one = down ? [bent(a), a[1] + pull] : [a[0] + pull, bent(a)], two = down ? [bent(b), b[1] - pull] : [b[0] - pull, bent(b)];
+    const middle = a.map((value, i) => (value + 3 * one[i] + 3 * two[i] + b[i]) / 8);
     root.append(element("path", { class: "edge " + edge.kind + (edge.rate.now > 0 ? " busy" : ""), d: "M" + a + " C" + one + " " + two + " " + b }));
     const text = edge.rate.now > 0 ? bytes(edge.rate.now) + "/s" : edge.rate.total ? bytes(edge.rate.total) : "";
-    root.append(element("text", { class: "rate", x: (a[0] + b[0]) / 2 + (down ? sag * .75 : 0), y: (a[1] + b[1]) / 2 + (down ? 4 : sag * .75 - 6) }, text));
+    root.append(element("text", { class: "rate", x: middle[0], y: middle[1] + (down ? 4 : -6) }, text));
   }
   for (const node of nodes) {
-    const [x, y] = at(node), group = element("g", {}), title = node.title.length > 22 ? node.title.slice(0, 21) + "…" : node.title;
+    const [x, y] = at(node), group = element("g", {}), title = node.title.length > 20 ? node.title.slice(0, 19) + "…" : node.title;
     group.append(element("title", {}, node.title), element("rect", { class: node.is, x, y, width: w, height: h, rx: node.is === "files" ? 23 : 5 }),
       element("text", { class: "bold", x: x + w / 2, y: y + 20 }, title), element("text", { class: "small", x: x + w / 2, y: y + 36 }, node.note || node.is));
     root.append(group);

@@ -299,6 +299,25 @@ def page():
     end_run(run)
 
 
+def ensemble():
+    """Members of an ensemble, and their files, are one in the graph and in the list."""
+    script("wait.sh", "until test -e done; do sleep 0.1; done")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: members\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./wait.sh}\n  member: {command: ./wait.sh, instances: 4}\n  last: {command: ./wait.sh}\n"
+                   "files:\n  - {path: \"wave_*.nc\", writer: model, readers: [member]}\n  - {path: \"out_{instance}.nc\", writer: member, readers: [last]}\n")
+    run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+    served = Served(run)
+    browser = Browser(served.address)
+    titles = wait_for(lambda: browser.value("[...document.querySelectorAll('#graph text.bold')].map(each => each.textContent).sort()"), "the graph")
+    expect(titles == ["last", "member × 4", "model", "out_*.nc", "wave_*.nc"], f"the graph: {titles}")
+    expect(browser.value("document.querySelectorAll('#graph path.edge').length") == 4, "the arrows")
+    expect("member × 44 use no file yet" in browser.value("document.getElementById('components').textContent"), "the list")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    served.end()
+    end_run(run)
+
+
 def end():
     """The page tells of the end of the run, and stays; so it does for who comes later."""
     run = begin_run(1)
