@@ -187,6 +187,40 @@ def netcdf4():
     end_run(run)
 
 
+def damaged():
+    """Files with random damage are shown, or refused with a reason; the next one is read as ever."""
+    generator, files = random.Random(test_seed()), 40
+    for kind in "classic", "64-bit data", "netCDF-4":
+        clear_directory()
+        write_cdl(0, kind)
+        call("ncgen", "-b", "-k", kind, "-o", "good.nc", "wave_0.cdl", status=0)
+        with open("good.nc", "rb") as file:
+            good = file.read()
+        for number in range(files):
+            bad = bytearray(good[:generator.randrange(1, len(good))] if number % 4 == 0 else good)
+            for _ in range(generator.randrange(1, 6)):
+                bad[generator.randrange(min(len(bad), generator.choice((100, 1000, len(bad)))))] = generator.choice((0, 1, 127, 128, 255, generator.randrange(256)))
+            with open(f"bad_{number}", "wb") as file:
+                file.write(bad)
+        script("model.sh", f"for n in $(seq 0 {files - 1}); do cp bad_$n wave_$n.nc; done; cp good.nc wave_{files}.nc; until test -e done; do sleep 0.05; done")
+        script("reader.sh", f"until test -e done; do sleep 0.05; done; for n in $(seq 0 {files}); do cat wave_$n.nc > /dev/null; done")
+        with open("flow.yaml", "w") as flow:
+            flow.write("version: 1\nname: damaged\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
+        run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+        served = Served(run)
+        wait_for(lambda: f"wave_{files}.nc" in subprocess.run([SLUICE, "ls", "--json", str(run.pid)], capture_output=True, text=True).stdout, "the files")
+        for number in range(files):
+            for part in "file", "field":
+                try:
+                    served.get(part, path=os.path.abspath(f"wave_{number}.nc"), variable=generator.choice(("h", "deep", "gaps")), at=generator.choice(("*", "0,*,*", "last,*,*", "1,1,*")))
+                except urllib.error.HTTPError as error:
+                    reason = error.read().decode()
+                    expect(error.code in (400, 500) and len(reason) > 5, f"{number}: {error.code}, {reason}")
+        expect(served.field("h", "0,*,*", path=os.path.abspath(f"wave_{files}.nc"))[1][:2] == expected_field(0)[:2], "the good file")
+        served.end()
+        end_run(run)
+
+
 def large():
     """Of many values each n-th is sent; no more than a window of the file is in memory; and the map is as wide as it should be."""
     with open("model.py", "w") as file:
