@@ -172,6 +172,8 @@ HeldFiles& held() noexcept {
 }
 /// Those of them that were made by an open for reading: any descriptor counts.
 constinit HeldFiles made_for_reading;
+/// Files on disk that have come into the run while they were open: they have a name there no more.
+constinit HeldFiles taken_over;
 
 /// Files between two opens that belong together.
 class KeptFiles {
@@ -331,6 +333,9 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   }
   runtime::FileDescriptor file = std::move(opened.file);
   if (!file) return {};
+  std::array<char, PATH_MAX> room;
+  const bool is_taken_over = !is_in_place && !is_of_matcher(link_of(file.number(), room));
+  if (is_taken_over && !is_in_memory_of_parent()) taken_over.add(identity_of(file.number()));
   // Who makes a file and only reads it may write it by a second descriptor.
   if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) {
     if (const FileIdentity identity = identity_of(file.number()); identity != no_file) {
@@ -466,7 +471,9 @@ std::uint32_t names_of_open_file(int descriptor) noexcept {
   const std::string_view link = link_of(descriptor, room);
   if (link.starts_with("/memfd:sluice-image")) return 1;
   std::uint64_t mark = 0;
-  const bool is_marked = is_of_matcher(link) && ::fcntl(descriptor, F_GET_RW_HINT, &mark) == 0;
+  const bool is_of_run =
+      is_of_matcher(link) || (!taken_over.is_empty() && taken_over.has(identity_of(descriptor)));
+  const bool is_marked = is_of_run && ::fcntl(descriptor, F_GET_RW_HINT, &mark) == 0;
   return is_marked ? matcher::names_of_mark(mark) : 0;
 }
 

@@ -66,12 +66,11 @@ void WrittenFiles::take_linked_names(File& file, const Place& place) {
   }
 }
 
-/// For who has it open. Of a file on disk the kernel knows.
+/// For who has it open. Of a file in place the kernel knows.
 void WrittenFiles::mark_names(const std::string& path, bool has_lost_it) {
   const Place& place = places_[path];
   const File* const file = find(place.file);
-  if (file != nullptr && (file->bytes.is_in_place || file->bytes.is_adopted || !file->landings.empty()))
-    return;
+  if (file != nullptr && (file->bytes.is_in_place || !file->landings.empty())) return;
   const SharedFile bytes = file != nullptr ? file->bytes.file : published_.given(place.step);
   const std::size_t names = has_lost_it ? 0 : place.links == nullptr ? 1 : place.links->size();
   if (bytes != nullptr) mark(*bytes, matcher::mark_of_names(names));

@@ -104,7 +104,38 @@ for name in ('none/../a.dat', 'd/../a.dat'): call(os.unlink, name)
 tree()
 """
 
+TAKEN = """#python
+def names(file): print(os.fstat(file).st_nlink, flush=True)
+file = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o644)
+names(file)
+call(libc.linkat, -100, b'/proc/self/fd/%d' % file, -100, b'a.dat', 0x400)
+names(file)
+os.write(file, b'one ')
+other = os.open('a.dat', os.O_RDWR)
+names(other)
+for name in ('b.dat', 'c.dat'):
+    os.link('a.dat', name)
+    names(file)
+    names(other)
+os.unlink('a.dat')
+names(file)
+os.rename('b.dat', 'd.dat')
+names(other)
+os.close(other)
+os.write(file, b'two')
+os.unlink('c.dat')
+names(file)
+os.close(file)
+show('d.dat')
+file = os.open('e.txt', os.O_CREAT | os.O_RDWR)
+os.rename('e.txt', 'e.dat')
+names(file)
+os.unlink('e.dat')
+names(file)
+"""
+
 CASES = {
+    "files that come from the disk while they are open know their names": (TAKEN, "cat d.dat; ls *.dat"),
     "permissions are those that were given": (MODES, "stat -c '%n %a' *.dat; for file in *.dat; do test -r $file; echo $?; test -x $file; echo $?; done"),
     "programs that set permissions": ("umask 022; exec 3> a.dat; chmod 444 a.dat; echo 1 >&3; exec 3>&-; stat -c %a a.dat; test -w a.dat; echo $?; test -x a.dat; echo $?; chmod +x a.dat; test -x a.dat; echo $?; "
                                       "cp -p a.dat b.dat; stat -c %a b.dat; mv b.dat c.dat; stat -c %a c.dat; install -m 400 a.dat d.dat; stat -c %a d.dat; cat d.dat; chmod 4711 a.dat; stat -c %a a.dat; "
