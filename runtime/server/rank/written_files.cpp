@@ -323,6 +323,7 @@ void WrittenFiles::create(const File& file, std::function<void(File&)> then) {
   create.version = 0;
   create.goes_on = file.goes_on;
   create.is_in_place = file.bytes.is_in_place;
+  create.is_on_disk = !file.at_end.empty() && file.draft == 0;  // it takes its name from whoever has it
   steps_.create(file.id, std::move(create),
                 [this, id = file.id, then = std::move(then)](const Outcome& outcome) {
                   File* const created = find(id);

@@ -342,7 +342,8 @@ void RegistryService::serve(const Requester& from, const Open& open) {
   // A rename ends with a removal. Whoever sees its end may use both names.
   if (writer.empty() && (!is_removal || fence_.is_idle())) return serve_now(from, open);
   const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
-  const bool removes = is_removal && found != nullptr && connections_.component_name(*found) == writer;
+  const bool is_own = found != nullptr && connections_.component_name(*found) == writer;
+  const bool removes = is_own && (is_removal || (is_create && open.is_on_disk));
   Open behind = open;
   behind.is_on_disk = behind.is_on_disk || (removes && registry_.is_file_written(use));
   serve_behind({writer, open.path, open.key, removes ? from.ticket.matcher : TakeSent::nobody}, from, behind);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""sequences.py BUILD MATCHERS [CASE]: sequences of calls by two processes, which are clients of different matchers where there are two, on disk and coupled: each result has to be the same."""
+"""sequences.py BUILD MATCHERS [CASE]: sequences of calls by two processes, which are clients of different matchers where there are two, or on two nodes, on disk and coupled: each result has to be the same."""
 import os
 import sys
 
@@ -73,7 +73,10 @@ CASES = {
         (0, "write", 0, "er"), (1, "show", "b.dat"), (1, "rename", "b.dat", "c.dat"), (0, "write", 0, "!"), (0, "close", 0), (0, "show", "c.dat"), (1, "show", "c.dat"), (1, "facts", "b.dat")]),
     "a file takes the place of one that another process has open": ("", [
         (0, "open_to", 0, "b.dat", "w"), (0, "write", 0, "lost"), (1, "store", "a.dat", "new"), (1, "rename", "a.dat", "b.dat"), (0, "write", 0, ", too"), (0, "show", "b.dat"), (0, "names_of", 0), (1, "show", "b.dat"),
-        (1, "open_to", 0, "c.dat", "w"), (1, "write", 0, "third"), (1, "rename", "c.dat", "b.dat"), (0, "show", "b.dat"), (0, "close", 0), (1, "close", 0), (0, "show", "b.dat"), (1, "show", "b.dat")]),
+        (0, "close", 0), (0, "show", "b.dat"), (1, "show", "b.dat"), (1, "listing", ".")]),
+    "an open file takes the place of one that another process has open": ("", [
+        (0, "open_to", 0, "b.dat", "w"), (0, "write", 0, "lost"), (1, "open_to", 0, "c.dat", "w"), (1, "write", 0, "third"), (1, "rename", "c.dat", "b.dat"), (0, "show", "b.dat"), (0, "close", 0), (1, "close", 0),
+        (0, "show", "b.dat"), (1, "show", "b.dat")]),
     "a file that another process has open leaves the run": ("", [
         (0, "open_to", 0, "a.dat", "w"), (0, "write", 0, "one"), (1, "rename", "a.dat", "a.txt"), (1, "show", "a.txt"), (0, "facts", "a.dat"), (0, "write", 0, ", two"), (0, "close", 0), (1, "show", "a.txt"),
         (0, "listing", ".")]),
@@ -90,6 +93,12 @@ CASES = {
         (0, "store", "a.dat", "1"), (0, "rename", "a.dat", "a.txt"), (0, "show", "a.txt"), (0, "store", "b.dat", "2"), (0, "shell", "sed -i.bak s/2/3/ b.dat"), (0, "show", "b.dat"), (0, "show", "b.dat.bak"),
         (0, "listing", ".")]),
 }
+
+# What docs/design/names-and-places.md says is missing on other nodes.
+MISSING_ON_NODES = ["a file that another process has open is looked at", "a file that another process has open gets one more name", "another process writes in a file that is open",
+                    "a file that is open takes the place of one that is there", "an open file takes the place of one that another process has open", "a file that another process has open leaves the run", "permissions and numbers of names"]
+if "SLUICE_VIRTUAL_NODES" in os.environ:
+    CASES = {name: case for name, case in CASES.items() if name not in MISSING_ON_NODES}
 
 clear_directory()
 failed = []
