@@ -48,6 +48,7 @@ class RuleReader {
     read_optional(*section, read.rule);
     check_expose(*section, read.rule);
     check_sequence_keys(reader_, *section, read.rule);
+    if (read.rule.closes != 1) read.rule.has_hyperslabs = false;  // only bytes can wait for a later close
     if (is_in_files(read.rule.through)) check_rule_of_files(*section, read.rule);
     if (read.rule.through == Through::burst_buffer) check_rule_of_logs(*section, read.rule);
     return read;
@@ -140,11 +141,12 @@ class RuleReader {
                                                      " the whole file stays on disk; leave 'keep' out");
     }
     rule.keep = {};
-    if (rule.has_hyperslabs) {
-      const Value* netcdf = section.find("netcdf");
+    const Value* netcdf = section.find("netcdf");
+    if (netcdf != nullptr && rule.has_hyperslabs) {
       reader_.findings().mistake(netcdf->position, netcdf->what + " is hyperslabs: with " + through +
                                                        " programs have the file itself; leave 'netcdf' out");
     }
+    rule.has_hyperslabs = false;
   }
 
   std::optional<std::string> component_name(const Value& value) {

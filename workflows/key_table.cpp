@@ -384,11 +384,11 @@ const std::vector<Key>& table() {
       {.section = KeySection::rule,
        .name = "netcdf",
        .kind = KeyKind::word,
-       .value = "what passes of a file that a program has by netCDF-C's functions: its `bytes`, or "
-                "`hyperslabs` ([netCDF](programs.md#netcdf-by-hyperslabs))",
-       .default_value = "`bytes`",
-       .words = {"bytes", "hyperslabs"},
-       .set = member<FileRule>(&FileRule::has_hyperslabs)},
+       .value = "what passes of a file that a program has by netCDF-C's functions: `hyperslabs` "
+                "([netCDF](programs.md#netcdf-by-hyperslabs)), or the file's `bytes`",
+       .default_value = "`hyperslabs`",
+       .words = {"hyperslabs", "bytes"},
+       .set = first_word_is_true<FileRule>(&FileRule::has_hyperslabs)},
   };
   return keys;
 }

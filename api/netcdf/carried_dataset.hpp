@@ -12,6 +12,7 @@
 #include "definition_replay.hpp"
 #include "described_dataset.hpp"
 #include "dispatch_table.hpp"
+#include "group_puts.hpp"
 #include "program_library.hpp"
 #include "read_block.hpp"
 
@@ -38,8 +39,7 @@ struct CarriedDataset {
   std::unique_ptr<DescribedDataset> described = {};  ///< of a netCDF-4 dataset
   /// By the coupled dataset's variable and the type in memory. Nothing: values may still change.
   std::optional<std::map<std::array<int, 2>, ReadBlock>> read_blocks = {};
-  /// Of a parallel one, by the shadow's group and id: whether puts are collective. Others: independent.
-  std::map<std::array<int, 2>, bool> collective = {};
+  GroupPuts group_puts = {};  ///< of a parallel one
 
   static constexpr int no_coupled = -1;
   /// The shadow is the file itself: in a forked child.

@@ -136,8 +136,8 @@ std::optional<int> find_status(const CarriedGroup& group, Verb verb, DataCall& c
 /// Whether a put of a group is collective: then all know how many records there are. netCDF wants it for
 /// variables with filters.
 bool is_collective(const CarriedGroup& group, int varid) {
-  const auto known = group->collective.find({group.group, varid});
-  if (known != group->collective.end()) return known->second;
+  const auto known = group->group_puts.collective.find({group.group, varid});
+  if (known != group->group_puts.collective.end()) return known->second;
   int shuffle = 0, deflate = 0, fletcher32 = 0;
   (void)group.inquire("nc_inq_var_deflate", varid, &shuffle, &deflate, static_cast<int*>(nullptr));
   (void)group.inquire("nc_inq_var_fletcher32", varid, &fletcher32);
@@ -188,9 +188,9 @@ int var_par_access(int ncid, int varid, int access) {
   if (access != independent && access != collective) return invalid;
   DataCall call{varid};
   if (const int status = find_variable(group, call); status != 0) return status;
-  group->collective.erase({group.group, varid});
+  group->group_puts.collective.erase({group.group, varid});
   if (access == independent && is_collective(group, varid)) return invalid;
-  group->collective[{group.group, varid}] = access == collective;
+  group->group_puts.collective[{group.group, varid}] = access == collective;
   return 0;
 }
 
@@ -215,16 +215,20 @@ int raise_records(const CarriedGroup& group, const DataCall& call) {
   return status == 0 && has_records ? raise_records_to(group, call.start[0] + call.count[0]) : status;
 }
 
-/// Only one of the shadows of a group goes to the readers.
-int refuse_put_of_group(const CarriedGroup& group) {
-  static std::atomic_flag was_told;
-  if (!was_told.test_and_set())
-    (void)guard([&] {
-      complain("ranks cannot put values of strings, user types and several growing dimensions into " +
-               group->file + " together: give its rule 'netcdf: bytes'");
-      return 0;
-    });
-  return hdf_error;
+/// A put of one rank of a group: all get it later.
+int note_put_of_group(const CarriedGroup& group, const DataCall& call) {
+  return guard([&] {
+    const auto dimensions = static_cast<std::size_t>(call.dimensions);
+    if (dimensions > 0 && is_empty(call)) return 0;
+    GroupPuts::Place put{group.group, call.varid, std::vector<std::size_t>(dimensions + 1, 0),
+                         std::vector<std::size_t>(dimensions + 1, 1),
+                         std::vector<std::ptrdiff_t>(dimensions + 1, 1)};
+    std::copy_n(call.start, dimensions, put.start.begin());
+    std::copy_n(call.count, dimensions, put.count.begin());
+    if (call.stride != nullptr) std::copy_n(call.stride, dimensions, put.stride.begin());
+    group->group_puts.add(std::move(put));
+    return 0;
+  });
 }
 
 /// netCDF's own put or get.
@@ -244,11 +248,15 @@ int ask_for_values(const CarriedGroup& group, Verb verb, const DataCall& call, v
 /// A call for a variable whose values are in the shadow.
 int move_in_shadow(const CarriedGroup& group, Verb verb, const DataCall& call, void* values) {
   const bool puts = verb == Verb::put;
-  if (puts && group->is_parallel) return refuse_put_of_group(group);
+  if (puts && group->is_parallel && !GroupPuts::can_share(group, call.external)) return hdf_error;
   if (group->replay() != nullptr) group->replay()->give_up();
   int status = puts || !group->is_writable ? group->make_real() : group->described->lengthen_shadow();
   if (status != 0) return status;
   status = ask_for_values(group, verb, call, values);
+  if (puts && group->is_parallel && (status == 0 || status == out_of_range)) {
+    const int noted = note_put_of_group(group, call);
+    return status != 0 ? status : noted;
+  }
   const int records = group->described->record_dimension();
   if (status == 0 && puts) status = group->described->show_values();
   if (status != 0 || !puts || records < 0) return status;

@@ -79,7 +79,13 @@ int enddef(int ncid, std::size_t h_minfree, std::size_t v_align, std::size_t v_m
   return status;
 }
 
+/// All ranks of a group put what one of them has put into its shadow.
+int share_puts(CarriedDataset& dataset) {
+  return dataset.is_parallel && dataset.is_writable ? dataset.group_puts.exchange(dataset) : 0;
+}
+
 int sync_described(CarriedDataset& dataset) {
+  if (const int status = share_puts(dataset); status != 0) return status;
   const auto real = [&] {
     const int of_shadow = dataset.ask("nc_sync");
     const int status = of_shadow != 0 ? of_shadow : dataset.described->describe_wholly();
@@ -117,8 +123,9 @@ int close_described(CarriedDataset& dataset) {
     dataset.shadow = no_shadow;
     return worse(of_shadow, guard([&] { return ncmpi::close(coupled); }));
   }
+  const int of_group = share_puts(dataset);
   const auto real = [&] {
-    const int status = dataset.described->describe_wholly();
+    const int status = worse(of_group, dataset.described->describe_wholly());
     const int worst = worse(status, end_shadow(dataset));
     return worst != 0 ? worst : dataset.described->add_bytes();
   };

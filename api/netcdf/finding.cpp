@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -207,11 +208,6 @@ class ClassicByDefault {
   int before_ = classic;
 };
 
-bool is_in_memory(const runtime::RuleMatch& match) {
-  return match.rule.through == matcher::Through::memory ||
-         match.rule.through == matcher::Through::burst_buffer;
-}
-
 /// Whether a dataset that is opened for writing goes on as it began: a file from before the run, and a step
 /// that is no CDF file, do not.
 bool is_cdf_step(const runtime::ClientEnvironment& environment, const runtime::RuleMatch& match) {
@@ -240,7 +236,7 @@ bool may_make(const std::string& file) {
   return ::access(file.substr(0, file.rfind('/') + 1).c_str(), W_OK | X_OK) == 0;
 }
 
-/// The rule of a dataset that may go by hyperslabs. Only bytes can wait for a later close.
+/// The rule of a dataset that may go by hyperslabs.
 std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call) {
   constexpr int by_bytes =
       mode::diskless | mode::mmap | mode::in_memory | mode::user_format_0 | mode::user_format_1;
@@ -248,9 +244,7 @@ std::optional<runtime::RuleMatch> find_rule_of(const sluice_netcdf_call& call) {
   const auto environment = runtime::read_client_environment();
   if (!environment.is_coupled()) return std::nullopt;
   auto match = runtime::find_rule(environment, call.path);
-  const bool may_be_carried =
-      match && match->rule.has_hyperslabs && is_in_memory(*match) && match->rule.closes == 1;
-  return may_be_carried ? std::move(match) : std::nullopt;
+  return match && match->rule.has_hyperslabs ? std::move(match) : std::nullopt;
 }
 
 bool is_carried(const sluice_netcdf_call& call, int whole_mode, const runtime::RuleMatch& match) {
@@ -364,11 +358,13 @@ int find_by_path(const sluice_netcdf_call& call) {
   const int status = open_coupled(call, mode, &coupled);
   // A step that is no CDF file, and what is not there: reading its bytes gives netCDF's own answer. Who would
   // change a step of which another process waits for it must not make a file of its own.
-  if (status != 0) return creates || (mode & mode::write) != 0 ? status : sluice_netcdf_is_ordinary;
+  const bool writes = creates || (mode & mode::write) != 0;
+  if (status != 0 && writes) return status == NC_ENOENT ? EBUSY : status;
+  if (status != 0) return sluice_netcdf_is_ordinary;
   auto dataset = std::make_shared<CarriedDataset>(CarriedDataset{library, match->file});
   dataset->mode = mode;
   dataset->in_define_mode = creates;
-  dataset->is_writable = creates || (mode & mode::write) != 0;
+  dataset->is_writable = writes;
   dataset->is_parallel = call.group != sluice_netcdf_alone;
   dataset->coupled = coupled;
   dataset->forks = forks_so_far();

@@ -1,4 +1,4 @@
-/* The functions of netCDF-C by which programs find datasets. Without a rule of `netcdf: hyperslabs`, and for
+/* The functions of netCDF-C by which programs find datasets. With `netcdf: bytes` in all rules, and for
    datasets that are not coupled, the program's own netCDF is called, which nothing here is linked with. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -140,9 +140,10 @@ class Forecast {
 
   [[nodiscard]] std::string what_passes_by_netcdf(const FileRule& rule, const std::string& files) const {
     const std::string seen =
-        rule.publish_at == workflows::PublishAt::sync ? ", at each nc_sync" : ", at each put";
+        rule.publish_at == workflows::PublishAt::sync ? ", at each sync" : ", at each put";
     return "what " + name_of(rule.writer) + " puts into files of " + files +
-           " by netCDF passes as hyperslabs" + seen + "; files of other kinds pass when they are closed";
+           " by PnetCDF and netCDF passes as hyperslabs" + seen +
+           "; files of other kinds pass when they are closed";
   }
 
   void tell_modes(const FileRule& rule, const std::string& files) {

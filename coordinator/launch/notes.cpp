@@ -72,16 +72,16 @@ std::string promise_of(const FileRule& rule) {
     return std::string(
                "'through: burst-buffer' saves such files when they are closed, and at an fsync, and ") +
            "not at HDF5's flush: what was written after that is lost if the program dies. " +
-           (is_shown ? "What it puts by netCDF is saved at once"
-                     : "netCDF's own sync() calls no fsync; with 'netcdf: hyperslabs', its puts are saved at "
-                       "once");
+           (is_shown
+                ? "What it puts by netCDF is saved at once"
+                : "netCDF's own sync() calls no fsync; without 'netcdf: bytes', its puts are saved at once");
   if (rule.publish_at == matcher::PublishAt::sync)
     return std::string(
                "'publish: sync' shows such files when they are closed, and at an fsync. HDF5's flush ") +
            "calls no fsync: nothing is published then. " +
            (is_shown
                 ? "What it syncs by netCDF is shown"
-                : "Nor does netCDF's own sync(); with 'netcdf: hyperslabs', its files are shown then, too");
+                : "Nor does netCDF's own sync(); without 'netcdf: bytes', its files are shown then, too");
   return std::string("'publish: write' shows such files only when they have been closed, not at each write") +
          (is_shown ? "; what it puts by netCDF is shown at once" : "");
 }

@@ -11,6 +11,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/formats/near_match.hpp"
+#include "sluice/formats/netcdf4.hpp"
 
 namespace sluice::matcher {
 namespace {
@@ -79,7 +80,7 @@ void KeptVariables::note_published(const Step& step) {
   Looked& looked = known->second;
   if (!is_first && looked.header == step.header) return;
   looked.header = step.header;
-  if (step.version == 0 || step.is_in_files) {
+  if (step.version == 0 || step.is_in_files || formats::is_netcdf4(step.header)) {
     if (is_first)
       answers_.event(
           "all of " + names_.quoted(step.key) + " is kept, although 'keep' of the rule '" + rule.pattern +

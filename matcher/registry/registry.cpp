@@ -42,7 +42,7 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
   // The first matcher of a node has the files of all its processes.
   if (process.connections == 1 || place.index != 0) process.place = place;
   if (rank != no_rank) process.rank = rank;  // a connection of the matcher's own does not know it
-  if (started_by == StartedBy::component) process.component->processes = 0;
+  if (started_by == StartedBy::component) parts_->processes.forget_size(*process.component);
   const bool is_new = process.connections == 1;
   if (is_new && process.component->processes == 0 && !process.component->is_attached())
     parts_->retention.review_steps_read_by(*process.component);

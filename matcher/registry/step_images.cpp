@@ -24,13 +24,6 @@ std::uint64_t file_bytes_of(const Step& step) {
   return static_cast<std::uint64_t>(formats::file_bytes(header, layout));
 }
 
-/// What its puts may add to the file before they are told: at most all of their data.
-std::uint64_t bytes_of_records(const Step& step) {
-  std::uint64_t sum = 0;
-  for (const auto& [node, bytes] : step.staged_bytes()) sum += bytes;
-  return sum;
-}
-
 }  // namespace
 
 bool StepImages::ask(const Ticket& ticket, const Process& process, StepId id) {
@@ -78,7 +71,8 @@ bool StepImages::begin(Step& step, MatcherPlace place, const StepImage::Reader* 
   try {
     image.bytes = step.file_bytes.value_or(0);
     if (!step.file_bytes) image.bytes = file_bytes_of(step);
-    if (image.shows_all) image.bytes += bytes_of_records(step);
+    if (image.shows_all)  // its puts may have made records that nobody was told of
+      for (const auto& [node, bytes] : step.staged_bytes()) image.bytes += bytes;
     if (reader != nullptr) image.waiting.push_back(*reader);
     const InboundSize size{image.bytes, 0, reader == nullptr, SegmentUse::image};
     if (reader == nullptr) return parts_.memory_waits.lease_inbound({}, step.id, place, size, std::nullopt);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -127,6 +128,13 @@ Shared other_end(const Shared& end) {
   return {end.name, end.access == O_RDONLY ? O_WRONLY : O_RDONLY};
 }
 
+/// Whether this process, the matcher, has it open.
+bool is_own(const std::string& name) {
+  const pid_t own = ::getpid();
+  return !name.empty() && std::ranges::any_of(numbers_in(directory_of(own) / "fd"),
+                                              [&](int number) { return name_of(own, number) == name; });
+}
+
 /// Used when /proc hides the call: checks the kernel function in which the thread sleeps. What a poll waits
 /// for is not known then.
 bool sleeps_in_known_place(const std::filesystem::path& thread, bool is_waiting) {
@@ -228,6 +236,9 @@ bool Sleepers::may_wake(pid_t process, int descriptor, int depth) {
     const auto facts = directory_of(process) / "fdinfo" / std::to_string(descriptor);
     return !members_.contains(std::atoi(fact_in(facts, "Pid:").c_str()));
   }
+  if (is_waiting(process) && kind.starts_with(of_socket) &&
+      is_own(other_end(shared_thing(process, descriptor)).name))
+    return false;  // for an answer of the matcher, too
   const bool is_for_mpi = kind.starts_with("pipe:") || kind.starts_with(of_socket);
   return !(is_for_mpi && waits_within_mpi(process)) && may_wake_by_other_end(process, descriptor);
 }

@@ -90,11 +90,6 @@ std::string netcdf4_program() {
   return std::filesystem::exists(beside, ignored) ? beside.string() : installed.string();
 }
 
-bool is_netcdf4(std::span<const std::byte> header) noexcept {
-  const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
-  return text.find(formats::netcdf4_file_attribute) != std::string_view::npos;
-}
-
 void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
                        const std::function<void()>& look) {
   std::array<int, 2> ends{};

@@ -9,6 +9,7 @@
 #include "sluice/formats/cdf.hpp"
 #include "sluice/formats/convert.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/netcdf4.hpp"
 #include "sluice/storage/cut_guard.hpp"
 #include "sluice/storage/file_mark.hpp"
 #include "sluice/storage/gathered_writes.hpp"
@@ -267,7 +268,7 @@ storage::FileMark mark_of(const DrainTask& task) {
 
 /// A netCDF-4 file always has all variables, as one that was written by its bytes.
 KeptFile file_of(const DrainTask& task, const StepSource& source) {
-  const bool is_whole = storage::is_netcdf4(task.view->header);
+  const bool is_whole = formats::is_netcdf4(task.view->header);
   return kept_file(*task.view, static_cast<formats::Version>(task.order.version), source.record_count(),
                    is_whole ? std::vector<std::string>() : task.order.keep.variables);
 }
@@ -361,7 +362,7 @@ std::uint64_t copy_file(storage::FileSystem& system, const DrainTask& task, cons
 void publish_drained(storage::FileSystem& system, storage::PartialFile& partial, const DrainTask& task,
                      const DrainWatcher& watcher) {
   std::unique_ptr<storage::PartialFile> made;
-  if (!task.file && storage::is_netcdf4(task.view->header))
+  if (!task.file && formats::is_netcdf4(task.view->header))
     made = storage::make_netcdf4_file(system, partial, [&] { watcher({}); });
   storage::PartialFile& whole = made ? *made : partial;
   mark_drained(whole.file(), task);
@@ -379,7 +380,7 @@ std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, con
   (void)FileDrain(*file, kept, source, {options, watcher}).run();  // gaps are not written
   storage::expect_no_cut(before);
   file->close();
-  if (storage::is_netcdf4(task.view->header))
+  if (formats::is_netcdf4(task.view->header))
     return storage::become_netcdf4_file(*task.image, [&] { watcher({}); });
   return static_cast<std::uint64_t>(kept.size_bytes());
 }

@@ -15,6 +15,7 @@
 #include "memory_file.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/netcdf4.hpp"
 #include "sluice/storage/netcdf4_file.hpp"
 #include "task_segments.hpp"
 
@@ -207,7 +208,7 @@ void NodeImages::submit(DrainTask task) {
     find_segments(task, base_.store);
     const matcher::SegmentId file = under_way_.at(step).file;
     const bool is_small = !matcher::is_spilled(file) && base_.store.extent(file).bytes <= most_bytes_here;
-    if (is_small && !storage::is_netcdf4(task.view->header) && is_all_here(*task.view, base_.node()))
+    if (is_small && !formats::is_netcdf4(task.view->header) && is_all_here(*task.view, base_.node()))
       return end(step, make_here(task));
     worker_.submit(DrainStage::image, std::move(task));
   } catch (const Error& error) {

@@ -316,7 +316,7 @@ def environment():
     write_flow({"serial": flow % (os.getcwd(), ""), "ranks": flow % (os.getcwd(), ", ranks: 1")}, "[{path: 'a b*.nc', writer: serial, readers: [ranks]}]")
     result = run(env=dict(os.environ, OUTER="1", LD_PRELOAD="libm.so.6"))
     expect(result.status == 0, f"exit status {result.status}")
-    for name, rule in [("serial", "wop"), ("ranks", "rop")]:
+    for name, rule in [("serial", "whop"), ("ranks", "rhop")]:
         lines = [line[len(name) + 3:] for line in result.out.splitlines() if line.startswith(f"[{name}] ")]
         for expected in [os.path.join(os.getcwd(), "place"), "MINE=a b", "OUTER=changed", f"SLUICE_COMPONENT={name}", f"SLUICE_RULES=0\t{rule}\tmemory\ta b*.nc"]:
             expect(expected in lines, f"{name} does not show: {expected}")

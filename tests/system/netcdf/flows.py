@@ -1,4 +1,4 @@
-"""Workflows of a writer and a reader of one rule of `netcdf: hyperslabs`; the first argument of the test is the directory of the build."""
+"""Workflows of a writer and a reader of one rule, by hyperslabs as is the default; the first argument of the test is the directory of the build."""
 import os
 import sys
 
@@ -19,7 +19,7 @@ def write_flow(writes, reads, rule="*.nc", more="", writer=None, reader=None, wr
     with open("flow.yaml", "w") as flow:
         flow.write("\n".join([
             "version: 1", "name: test", f"staging: {{prewarm: 0, matchers: {os.environ.get('SLUICE_TEST_MATCHERS', 1)}}}", "components:", f"  writer: {{command: {writer or 'sh writer.sh'}, {writer_key}}}",
-            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: {readers}, netcdf: hyperslabs{more}}}'
+            f"  reader: {{command: {reader or 'sh reader.sh'}, {reader_key}}}", "files:", f'  - {{path: "{rule}", writer: writer, readers: {readers}{more}}}'
         ]) + "\n")
 
 

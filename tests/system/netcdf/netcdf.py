@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""netcdf.py BUILD COUPLE CALLS RANKS CASE: programs of netCDF's own interface under a rule of `netcdf: hyperslabs` do what they do on disk, and couple with others."""
+"""netcdf.py BUILD COUPLE CALLS RANKS CASE: programs of netCDF's own interface do what they do on disk, and couple with others."""
 import os
 import subprocess
 import sys
@@ -147,12 +147,14 @@ def from_pnetcdf():
 
 
 def by_bytes():
-    """What is not carried yet goes by bytes as ever: netCDF-4, and files that are changed."""
+    """With `netcdf: bytes` files go by their bytes, without a key by hyperslabs. Either way netCDF-4 and files that are changed are as on disk."""
     write = script("write.py", "import netCDF4\nd = netCDF4.Dataset('four.nc', 'w')\ng = d.createGroup('g')\ng.createDimension('x', 3)\ng.createVariable('v', str, ('x',))[0] = 'text'\nd.close()\n"
                    "d = netCDF4.Dataset('three.nc', 'w', format='NETCDF3_CLASSIC')\nd.title = 'old'\nd.close()\nd = netCDF4.Dataset('three.nc', 'a')\nd.title = 'new'\nd.close()\n")
     read = script("read.py", "import netCDF4, time\nassert netCDF4.Dataset('four.nc')['g/v'][0] == 'text'\nwhile netCDF4.Dataset('three.nc').title != 'new': time.sleep(0.01)\n")
-    write_flow(write, read)
-    run()
+    for more in ("", ", netcdf: bytes"):
+        write_flow(write, read, more=more)
+        result = run()
+        expect(("opened" in result.out) == bool(more), f"what was opened by the C library, with '{more}'")
 
 
 LARGE_WRITE = """

@@ -92,14 +92,48 @@ static void write_file(const char* name) {
   tell("close", nc_close(id));
 }
 
-static void write_type(const char* name) {
-  nc_type type = 0;
-  int v = -1;
+struct point {
+  int number;
+  double place;
+};
+
+/* Values that each rank has in a shadow of its own, until all get them with the next collective call. */
+static void write_types(const char* name) {
+  nc_type opaque = 0, point = 0;
+  int dims[2], o, p, g, s;
+  struct point points[part];
+  int numbers[2 * part];
   tell("create_par", nc_create_par(name, NC_NETCDF4, MPI_COMM_WORLD, MPI_INFO_NULL, &id));
-  tell("def_opaque", nc_def_opaque(id, 4, "o", &type));
-  tell("def_var", nc_def_var(id, "v", type, 0, NULL, &v));
+  tell("def_dim", nc_def_dim(id, "x", (size_t)ranks * part, &dims[0]));
+  tell("def_dim", nc_def_dim(id, "y", NC_UNLIMITED, &dims[1]));
+  tell("def_opaque", nc_def_opaque(id, 4, "four", &opaque));
+  tell("def_compound", nc_def_compound(id, sizeof(struct point), "point", &point));
+  tell("insert", nc_insert_compound(id, point, "number", NC_COMPOUND_OFFSET(struct point, number), NC_INT));
+  tell("insert", nc_insert_compound(id, point, "place", NC_COMPOUND_OFFSET(struct point, place), NC_DOUBLE));
+  tell("def_var", nc_def_var(id, "o", opaque, 1, dims, &o));
+  tell("def_var", nc_def_var(id, "p", point, 1, dims, &p));
+  tell("def_var", nc_def_var(id, "g", NC_INT, 2, dims, &g));
+  tell("def_var", nc_def_var(id, "s", NC_STRING, 0, NULL, &s));
   tell("enddef", nc_enddef(id));
-  tell("put_var", nc_put_var(id, v, "text"));
+  memset(points, 0, sizeof points);
+  for (int i = 0; i < part; ++i) points[i] = (struct point){rank * part + i, i / 4.};
+  for (int i = 0; i < 2 * part; ++i) numbers[i] = 1000 * rank + i;
+  const size_t start[] = {(size_t)rank * part, 0}, count[] = {part, 2}, one = 1;
+  tell("put_vara of points", nc_put_vara(id, p, start, count, points)); /* independent */
+  tell("par_access", nc_var_par_access(id, o, NC_COLLECTIVE));
+  if (rank == 0) tell("put of text", nc_put_vara(id, o, start, &one, "text"));
+  if (rank != 0) tell("put of text", nc_put_vara(id, o, start, &one, "more"));
+  tell("par_access", nc_var_par_access(id, g, NC_COLLECTIVE));
+  tell("put_vara that grows", nc_put_vara_int(id, g, start, count, numbers));
+  tell("sync", nc_sync(id));
+  const size_t next[] = {(size_t)((rank + 1) % ranks) * part, 0};
+  tell("get_vara of points", nc_get_vara(id, p, next, count, points));
+  fprintf(notes, "  %d %g\n", points[part - 1].number, points[part - 1].place);
+  tell("get_vara", nc_get_vara_int(id, g, next, count, numbers));
+  fprintf(notes, "  %d\n", numbers[2 * part - 1]);
+  const char* const text = "a string";
+  tell("put_var of a string", nc_put_var_string(id, s, (const char**)&text));
+  tell("put_vara once more", nc_put_vara_int(id, g, start, count, numbers));
   tell("close", nc_close(id));
 }
 
@@ -151,7 +185,7 @@ int main(int argc, char** argv) {
   notes = fopen(name, "w");
   if (notes == NULL) return 1;
   is_live = strcmp(argv[1], "live") == 0;
-  if (strcmp(argv[1], "types") == 0) write_type(argv[2]);
+  if (strcmp(argv[1], "types") == 0) write_types(argv[2]);
   if (is_live || strcmp(argv[1], "write") == 0) write_file(argv[2]);
   if (strcmp(argv[1], "read") == 0) read_file(argv[2]);
   fclose(notes);

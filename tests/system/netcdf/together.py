@@ -83,6 +83,16 @@ def one_after_another():
             run()
 
 
+WAITS = "c = subprocess.run([sys.executable, '-c', \"import netCDF4\\ne = netCDF4.Dataset('a.nc', 'r+'); e['v'][3] = 7; e.close()\"]); assert c.returncode != 0\nv[1] = 5\nd.close()\n"
+
+
+def waits_for_changer():
+    """A program that waits for another one, which would change the file that it has open, goes on: the other one has an error, as HDF5 gives it on disk."""
+    for kind in KINDS:
+        write_pair(kind, WAITS, [0, 5, 2])
+        run()
+
+
 OPEN = """
 program model
   use netcdf
@@ -107,6 +117,6 @@ def left_open():
             run()
 
 
-CASES = {"forked_readers": forked_readers, "forked_writers": forked_writers, "one_after_another": one_after_another, "seen": seen, "left_open": left_open}
+CASES = {"forked_readers": forked_readers, "forked_writers": forked_writers, "one_after_another": one_after_another, "seen": seen, "waits_for_changer": waits_for_changer, "left_open": left_open}
 clear_directory()
 CASES[sys.argv[2]]()

@@ -46,13 +46,13 @@ bool contains(const Words& words, const std::string& word) {
 
 TEST_CASE("each component gets the rules that name it") {
   const Workflow workflow = flow({});
-  CHECK(rules_for(workflow, "model") == "0\trwol\tmemory\ta*.nc\n");
-  CHECK(rules_for(workflow, "analysis") == "0\trol\tmemory\ta*.nc\n1\twol\tmemory\tb.nc\n");
+  CHECK(rules_for(workflow, "model") == "0\trwhol\tmemory\ta*.nc\n");
+  CHECK(rules_for(workflow, "analysis") == "0\trhol\tmemory\ta*.nc\n1\twhol\tmemory\tb.nc\n");
   CHECK(rules_for(workflow, "stranger").empty());
   Workflow with_restarts = flow({component("model", 2), component("analysis", 2)});
   with_restarts.components[1].failure.restarts = 3;
-  CHECK(rules_for(with_restarts, "model") == "0\trwol\tmemory\ta*.nc\n");
-  CHECK(rules_for(with_restarts, "analysis") == "0\traol\tmemory\ta*.nc\n1\twaol\tmemory\tb.nc\n");
+  CHECK(rules_for(with_restarts, "model") == "0\trwhol\tmemory\ta*.nc\n");
+  CHECK(rules_for(with_restarts, "analysis") == "0\trahol\tmemory\ta*.nc\n1\twahol\tmemory\tb.nc\n");
 }
 
 TEST_CASE("the library for programs that read files is preloaded where there is one") {
@@ -74,7 +74,7 @@ TEST_CASE("a serial component is started without the launcher") {
                                         {"LD_PRELOAD", "/lib/client.so"},
                                         {"SLUICE_COMPONENT", "model"},
                                         {"SLUICE_OTHERS", "1\tb.nc\n"},
-                                        {"SLUICE_RULES", "0\trwol\tmemory\ta*.nc\n"},
+                                        {"SLUICE_RULES", "0\trwhol\tmemory\ta*.nc\n"},
                                         {"SLUICE_SOCKET", "/run/socket"}});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a parallel component is started by mpirun, with nothing preloaded int
   CHECK(plan.arguments == Words{"mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "env",
                                 "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/lib/client.so",
                                 "SLUICE_COMPONENT=model", "SLUICE_OTHERS=1\tb.nc\n",
-                                "SLUICE_RULES=0\trwol\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
+                                "SLUICE_RULES=0\trwhol\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
                                 "./program", "an argument"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
   CHECK(plan.environment.at("SLUICE_SOCKET") == "/run/socket");
@@ -165,7 +165,7 @@ TEST_CASE("a launcher of the user's gets the ranks and the program where he says
   CHECK(plan.arguments == Words{"start", "-n4", "4", "--", "--fast", "env",
                                 "ASAN_OPTIONS=verify_asan_link_order=0", "LD_PRELOAD=/lib/client.so",
                                 "SLUICE_COMPONENT=model", "SLUICE_OTHERS=1\tb.nc\n",
-                                "SLUICE_RULES=0\trwol\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
+                                "SLUICE_RULES=0\trwhol\tmemory\ta*.nc\n", "SLUICE_SOCKET=/run/socket",
                                 "./program", "an argument", "end"});
   CHECK_FALSE(plan.environment.contains("LD_PRELOAD"));
 }

@@ -326,7 +326,7 @@ TEST_CASE("the bytes of a message are as the protocol says") {
   open.continues = 9;
   open.wants = Open::Form::bytes;
   CHECK(encode(open) == bytes_of({1, 0, 0, 0, 1, 0, 0, 0, 'f', 2,   0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4,
-                                  0, 0, 0, 1, 2, 0, 0, 0, '/', 'f', 1, 3, 5, 1, 1, 0, 0, 1, 9, 0, 0, 0,
+                                  0, 0, 0, 1, 2, 0, 0, 0, '/', 'f', 1, 4, 5, 1, 1, 0, 0, 1, 9, 0, 0, 0,
                                   0, 0, 0, 0, 1, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   CHECK(encode(HeaderRequest{1, bytes_of({9}), {2, 3}}) ==
         bytes_of({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9,

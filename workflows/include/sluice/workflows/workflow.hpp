@@ -121,9 +121,9 @@ inline constexpr std::string_view path_placeholder = "???";
 
 /// Files that one component writes and others read.
 struct FileRule : matcher::FileRule {
-  Position position{};          ///< position of its pattern
-  bool exposes = false;         ///< expose: published files are linked into their directories
-  bool has_hyperslabs = false;  ///< netcdf: hyperslabs: netCDF's calls are coupled as PnetCDF's are
+  Position position{};         ///< position of its pattern
+  bool exposes = false;        ///< expose: published files are linked into their directories
+  bool has_hyperslabs = true;  ///< netcdf: netCDF's calls are coupled as PnetCDF's are
   std::string family{};  ///< of a member of an ensemble: the pattern as written, with {instance}; else empty
   /// expect: how many files there will be, with a stream how many steps; 0: not known
   std::uint64_t expected = 0;

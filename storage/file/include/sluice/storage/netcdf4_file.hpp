@@ -1,19 +1,13 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "sluice/storage/file_descriptor.hpp"
 #include "sluice/storage/partial_file.hpp"
 
 namespace sluice::storage {
-
-/// Whether the step was written as a netCDF-4 file, by hyperslabs (formats/netcdf4.hpp). `header`: as it is
-/// stored.
-[[nodiscard]] bool is_netcdf4(std::span<const std::byte> header) noexcept;
 
 /// The path of sluice-netcdf4: beside this program, or where the matcher is installed for `sluice`.
 [[nodiscard]] std::string netcdf4_program();
