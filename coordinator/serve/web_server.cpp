@@ -199,7 +199,7 @@ class Looker : public std::enable_shared_from_this<Looker> {
     });
   }
 
-  websocket::stream<beast::tcp_stream> stream_;
+  websocket::stream<beast::tcp_stream, false> stream_;  // without compression, which costs memory and time
   Server& server_;
   Request request_;
   beast::flat_buffer buffer_{most_header_bytes};
