@@ -29,7 +29,6 @@ constexpr const char* library_name = "libsluice_preload.so";
 constexpr const char* files_library_name = "libsluice_files.so";
 constexpr const char* sessions_name = "jobs";
 constexpr const char* shared_memory_base = "/dev/shm";
-constexpr const char* doors_suffix = ".door";
 
 /// The age in seconds below which a directory may not have its lock yet.
 constexpr std::time_t seconds_to_settle = 10;
@@ -64,11 +63,14 @@ bool has_only_files_of_a_run(const std::filesystem::path& path) {
   return !error;
 }
 
+std::filesystem::path doors_of(const std::filesystem::path& run_directory) {
+  return run_directory.parent_path() / ('.' + run_directory.filename().string() + ".door");
+}
+
 /// A run of root may have processes that become other users. Whoever knows the way can come in, and only
 /// processes of the run know it: nobody can list this directory. Empty: there is none.
 std::filesystem::path make_door(const std::filesystem::path& run_directory) {
-  std::filesystem::path door = run_directory;
-  door += doors_suffix;
+  std::filesystem::path door = doors_of(run_directory);
   constexpr mode_t may_be_passed = 0711;
   constexpr std::size_t longest = 96;  // a socket's path has at most 107 bytes
   const auto make = [&] {
@@ -120,7 +122,7 @@ void remove_run_directory(const std::filesystem::path& path) noexcept {
   remove_exposed_links(path);
   const std::filesystem::path memory = std::filesystem::path(shared_memory_base) / path.filename();
   if (is_own_directory(memory, facts)) std::filesystem::remove_all(memory, ignored);
-  const std::filesystem::path doors = path.native() + doors_suffix;
+  const std::filesystem::path doors = doors_of(path);
   if (is_own_directory(doors, facts)) std::filesystem::remove_all(doors, ignored);
   std::filesystem::remove_all(path, ignored);
 }

@@ -52,9 +52,15 @@ std::shared_ptr<const UserRights> UserRights::of_peer(int socket) {
   return std::make_shared<const UserRights>(UserRights{peer.uid, peer.gid, groups_of_peer(socket)});
 }
 
-bool open_door(const std::string& socket, const std::string& door) noexcept {
+/// All users can see the name by which a socket was bound (/proc/net/unix), so it is not the way to it.
+FileDescriptor listen_at_door(const std::string& door) {
+  const std::size_t slash = door.rfind('/');
+  if (slash == std::string::npos) return {};
+  const FileDescriptor directory(::open(door.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return {};
   constexpr mode_t all_may_connect = 0666;
-  return ::link(socket.c_str(), door.c_str()) == 0 && ::chmod(door.c_str(), all_may_connect) == 0;
+  FileDescriptor listener = listen_at(link_to(directory) + door.substr(slash));
+  return ::chmod(door.c_str(), all_may_connect) == 0 ? std::move(listener) : FileDescriptor{};
 }
 
 std::optional<PacketSocket> accept_of_any_user(const FileDescriptor& listener) {

@@ -26,9 +26,9 @@ struct UserRights {
   void expect_may_change(const std::string& path, uid_t owner) const;
 };
 
-/// Gives the socket another name, by which all users may connect who know it. False: it cannot be; on other
-/// machines than the coordinator's there is no directory for it.
-[[nodiscard]] bool open_door(const std::string& socket, const std::string& door) noexcept;
+/// A socket by which all users may connect who know the path. Empty: there is none; on other machines than
+/// the coordinator's there is no directory for it. Throws IoError.
+[[nodiscard]] FileDescriptor listen_at_door(const std::string& door);
 /// accept_connection() of any user.
 [[nodiscard]] std::optional<PacketSocket> accept_of_any_user(const FileDescriptor& listener);
 

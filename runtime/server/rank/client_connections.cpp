@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <span>
@@ -30,27 +31,36 @@ ClientConnections::ClientConnections(MatcherBase& base, std::string socket_path,
       handler_(handler),
       socket_path_(std::move(socket_path)),
       listener_(listen_at(socket_path_)),
-      takes_other_users_(open_door(socket_path_, door)),
       listener_watch_(base.loop, listener_.number()),
+      door_(listen_at_door(door)),
+      door_watch_(base.loop),
       accept_pause_(base.loop),
-      spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+      spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+  if (door_) door_watch_.assign(door_.number());
+}
 
 ClientConnections::~ClientConnections() {
   listener_watch_.release();
+  if (door_) door_watch_.release();
   ::unlink(socket_path_.c_str());
 }
 
 void ClientConnections::listen() {
-  listener_watch_.async_wait(stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
+  listen(listener_watch_);
+  if (door_) listen(door_watch_);
+}
+
+void ClientConnections::listen(stream_descriptor& watch) {
+  watch.async_wait(stream_descriptor::wait_read, [this, &watch](const boost::system::error_code& error) {
     if (error) return;
     try {
       accept_clients();
-      listen();
+      listen(watch);
     } catch (const Error& failure) {  // no descriptor is free; a later connection may still be served
       base_.log.event(std::string("a connection cannot be accepted now: ") + failure.what());
       turn_away();
       accept_pause_.expires_after(std::chrono::milliseconds(100));
-      accept_pause_.async_wait([this](const boost::system::error_code&) { listen(); });
+      accept_pause_.async_wait([this, &watch](const boost::system::error_code&) { listen(watch); });
     }
   });
 }
@@ -58,7 +68,8 @@ void ClientConnections::listen() {
 void ClientConnections::accept_clients() {
   for (;;) {
     try {
-      auto socket = takes_other_users_ ? accept_of_any_user(listener_) : accept_connection(listener_);
+      auto socket = accept_connection(listener_);
+      if (!socket && door_) socket = accept_of_any_user(door_);
       if (!socket) return;
       add(std::move(*socket));
     } catch (const Error& error) {
@@ -92,8 +103,8 @@ void ClientConnections::turn_away() {
 }
 
 bool ClientConnections::is_somebody_connecting() const {
-  pollfd waiting{listener_.number(), POLLIN, 0};
-  if (::poll(&waiting, 1, 0) > 0) return true;
+  std::array<pollfd, 2> waiting{{{listener_.number(), POLLIN, 0}, {door_.number(), POLLIN, 0}}};  // or -1
+  if (::poll(waiting.data(), waiting.size(), 0) > 0) return true;
   return std::ranges::any_of(clients_, [](const auto& entry) {
     return entry.second.process == nullptr && !entry.second.is_neighbour;
   });

@@ -168,6 +168,7 @@ class ClientConnections {
   void end_image_read(Client& client, std::uint32_t tag);
 
  private:
+  void listen(boost::asio::posix::stream_descriptor& watch);
   void accept_clients();
   void turn_away();
   void add(PacketSocket socket);
@@ -186,8 +187,9 @@ class ClientConnections {
   ClientHandler& handler_;
   std::string socket_path_;
   FileDescriptor listener_;
-  const bool takes_other_users_;
   boost::asio::posix::stream_descriptor listener_watch_;
+  FileDescriptor door_;  ///< for processes that have become other users
+  boost::asio::posix::stream_descriptor door_watch_;
   boost::asio::steady_timer accept_pause_;
   FileDescriptor spare_;  ///< given up for a moment to tell a process that no other descriptor is free
   LocalProcesses processes_;

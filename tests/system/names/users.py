@@ -67,7 +67,7 @@ def others():
     os.makedirs("others/.run")
     stranger = "setpriv --reuid=65532 --regid=65532 --clear-groups"
     with open("others/w.sh", "w") as script:
-        script.write(f"echo 1 > a.dat\n{stranger} ls -d /tmp/sluice-*.door > doors\n{stranger} ls /tmp/sluice-*.door > way 2>&1\n{stranger} cat /proc/$$/environ >> way 2>&1\ncat /proc/net/unix >> way\necho $SLUICE_DOOR > door\n")
+        script.write(f"echo 1 > a.dat\n{stranger} ls -d /tmp/.sluice-*.door > doors\n{stranger} ls /tmp/.sluice-*.door > way 2>&1\n{stranger} cat /proc/$$/environ >> way 2>&1\ncat /proc/net/unix >> way\necho $SLUICE_DOOR > door\n")
     with open("others/.run/flow.yaml", "w") as flow:
         flow.write("version: 1\nname: others\ncomponents:\n  w: {directory: .., command: sh w.sh}\n  r: {directory: .., command: cat a.dat}\nfiles:\n  - {path: '*.dat', writer: w, readers: [r]}\n")
     expect(harness.call(build + "/bin/sluice", "run", "--log-dir", ".run/log", ".run/flow.yaml", cwd="others").status == 0, "the run")

@@ -179,18 +179,18 @@ TEST_CASE("a file that will be large begins on the spill disk, if there is one")
 TEST_CASE("a file in place is the one on disk; it is made where it is not there") {
   World world;
   std::optional<World::Begun> begun;
-  world.bytes.begin_in_place(world.request(O_WRONLY | O_CREAT), nullptr, world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY | O_CREAT), nullptr, nullptr, world.into(begun));
   world.await(begun);
   REQUIRE(begun->bytes.file != nullptr);
   CHECK(begun->bytes.is_in_place);
   CHECK_FALSE(begun->bytes.before.has_value());
   CHECK(fs::exists(world.directory / "a"));
   begun.reset();
-  world.bytes.begin_in_place(world.request(O_WRONLY), nullptr, world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY), nullptr, nullptr, world.into(begun));
   world.await(begun);
   CHECK(begun->bytes.before.has_value());
   begun.reset();
-  world.bytes.begin_in_place(world.request(O_WRONLY, "none"), nullptr, world.into(begun));
+  world.bytes.begin_in_place(world.request(O_WRONLY, "none"), nullptr, nullptr, world.into(begun));
   world.await(begun);
   CHECK(begun->bytes.file == nullptr);
   CHECK(begun->outcome.status == sluice::NC_ENOENT);
@@ -201,7 +201,7 @@ TEST_CASE(
   World world;
   const auto begin = [&] {
     std::optional<World::Begun> begun;
-    world.bytes.begin_in_place(world.request(O_RDWR), file_with("from memory"), world.into(begun));
+    world.bytes.begin_in_place(world.request(O_RDWR), file_with("from memory"), nullptr, world.into(begun));
     world.await(begun);
     REQUIRE(begun->bytes.file != nullptr);
     return begun->bytes.file;
