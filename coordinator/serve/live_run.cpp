@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "fields.hpp"
+#include "format.hpp"
 #include "json_writer.hpp"
 #include "live_page.hpp"
 #include "sluice/formats/error.hpp"
@@ -140,8 +141,8 @@ WebAnswer LiveRun::answer(const WebRequest& request) {
   } catch (const Error& error) {
     const bool is_there = error.status() != NC_ENOENT;
     if (observer_ && !observer_->is_alive()) observer_.reset();
-    return {is_there ? 400U : 404U, {}, std::string(error.what()) + "\n"};
-  } catch (const std::exception& error) {  // memory, for example
+    return {is_there ? 400U : 404U, {}, printable(error.what()) + "\n"};  // with names of damaged files
+  } catch (const std::exception& error) {                                 // memory, for example
     return {500, {}, std::string(error.what()) + "\n"};
   }
 }
