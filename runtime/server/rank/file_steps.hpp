@@ -51,6 +51,10 @@ class FileSteps {
   /// Ends the connection without a step, which is discarded if there is one. Nothing is called any more for
   /// the file. The request's step is not used.
   void discard(FileId file, const Discard& request);
+  /// Whether the registry holds it up.
+  [[nodiscard]] bool is_waiting(FileId file) const {
+    return steps_.contains(file) && !steps_.at(file).asked.empty();
+  }
   /// The registry's answer to a request that was made for a file; others are left alone.
   [[nodiscard]] bool take(const Answer& answer);
 

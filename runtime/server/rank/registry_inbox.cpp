@@ -44,7 +44,10 @@ struct Dispatch {
       return to.images.take(copy.step, *image);
     to.drains.take(copy);
   }
-  void operator()(const Look& look) const { to.looks.take(look); }
+  void operator()(Look look) const {
+    to.written.add_held_up(look.request);
+    to.looks.take(look);
+  }
   void operator()(const BeginRound& begin) const { to.begin_round(begin); }
   void operator()(const GrantSeries& /*series*/) const {
     throw Error(NC_EIO, "several grants in one message, which the relay tree takes apart");

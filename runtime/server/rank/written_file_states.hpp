@@ -58,6 +58,7 @@ struct WrittenFiles::Place {
   FileId file = 0;                                  ///< that is being written; 0: none
   matcher::StepId step = 0;                         ///< the newest one that was published; 0: none
   std::vector<std::function<void()>> queued = {};   ///< until the file is published
+  std::vector<ClientId> openers = {};               ///< whose opens are among these
   std::vector<std::function<void()>> waiting = {};  ///< until it is known whether it has been closed
   /// The paths of the same file, this one included; null: it has no other. Shared by their places.
   std::shared_ptr<std::set<std::string>> links = {};

@@ -138,15 +138,31 @@ void WrittenFiles::open_at(Place& place, const QueuedOpen& open) {
                                                     (file->bytes.base == nullptr || file->is_compared)))) {
     (void)give(*file, open);
   } else if (file != nullptr) {
-    place.queued.push_back([this, open] { open_now(open); });
+    queue(place, open);
   } else if (is_for_writing(flags) || place.step == 0) {
     // What is written has to be in the file of all names, so each has to be published by now.
     Place* const other = busy_link(place);
     if (other == nullptr) return begin(place, open);
-    other->queued.push_back([this, open] { open_now(open); });
+    queue(*other, open);
   } else if (Client* const client = clients_.find(open.client)) {
     const SharedFile there = published_.contents(place.step);
     hand_over(*client, open, reopened_for(client->rights.get(), *there, flags));
+  }
+}
+
+void WrittenFiles::queue(Place& place, const QueuedOpen& open) {
+  place.queued.push_back([this, open] { open_now(open); });
+  place.openers.push_back(open.client);
+}
+
+void WrittenFiles::add_held_up(matcher::LookRequest& look) {
+  for (const auto& [path, place] : places_) {
+    if (place.openers.empty() || !steps_.is_waiting(place.file)) continue;
+    for (const ClientId id : place.openers) {
+      const Client* const opener = clients_.find(id);
+      if (opener != nullptr && opener->process->component == look.component)
+        look.processes.push_back(opener->process->process_id);
+    }
   }
 }
 
@@ -724,6 +740,7 @@ void WrittenFiles::serve_queued(const std::string& path) {
   const auto place = places_.find(path);
   if (place == places_.end()) return;
   wake_waiting(place->second);
+  place->second.openers.clear();
   const auto queued = std::exchange(place->second.queued, {});
   for (const auto& go_on : queued) go_on();
 }

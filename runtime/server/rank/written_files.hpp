@@ -63,6 +63,9 @@ class WrittenFiles {
   /// All processes of the component have ended. Publishes what they have closed, and gives up the rest; then
   /// calls `then`, which may be at once.
   void end_component(const std::string& component, std::function<void()> then);
+  /// Adds the processes whose opens wait for the end of a file that the registry holds up: for the registry,
+  /// they seem to compute.
+  void add_held_up(matcher::LookRequest& look);
   /// At the end of the run, in the event log.
   void tell_of_copies() const;
 
@@ -132,6 +135,7 @@ class WrittenFiles {
   void settle_if_open(FileId id);
   void settle(const File& ended, const Outcome& outcome);
   void settle_endings();
+  void queue(Place& place, const QueuedOpen& open);
   void serve_queued(const std::string& path);
   void tidy(const std::string& path);
   [[nodiscard]] File* find(FileId id);

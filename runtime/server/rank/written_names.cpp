@@ -292,8 +292,10 @@ void WrittenFiles::forget_names(const NameFile& request) {
   if (links_of_to != nullptr) links_of_to->erase(request.to.path);
   if (links_of_from != nullptr) links_of_from->insert(request.to.path);
   if (links_of_to != nullptr) links_of_to->insert(request.from.path);
-  from = {request.from.key, 0, 0, std::move(from.queued), std::move(from.waiting), links_of_to};
-  to = {request.to.key, 0, 0, std::move(to.queued), std::move(to.waiting), links_of_from};
+  from = {request.from.key,        0,          0, std::move(from.queued), std::move(from.openers),
+          std::move(from.waiting), links_of_to};
+  to = {request.to.key, 0, 0, std::move(to.queued), std::move(to.openers), std::move(to.waiting),
+        links_of_from};
 }
 
 void WrittenFiles::join_links(const NameFile& request) {

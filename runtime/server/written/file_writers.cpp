@@ -118,6 +118,12 @@ void FileWriters::settle_left(const std::vector<FileId>& left) {
 
 void FileWriters::take_news() {
   if (!files_.empty()) watch_.take_news();
+  // Who asks now may have seen the end of who was just closing them.
+  for (const FileId file : std::exchange(doubtful_, {})) {
+    look(file);
+    if (const Writers* const left = find(file); left != nullptr && left->doubt != 0)
+      doubtful_.push_back(file);
+  }
 }
 
 void FileWriters::look(FileId file) {
@@ -132,6 +138,7 @@ void FileWriters::closed(int watch) {
   Writers& writers = files_.at(found->second);
   if (writers.are_asked || !writers.is_given) return;
   if (!is_open(writers)) return settle(found->second);
+  if (writers.doubt == 0) doubtful_.push_back(found->second);
   writers.doubt = ++last_doubt_;
   look_again(found->second, writers.doubt, std::chrono::microseconds(50));
 }

@@ -91,6 +91,7 @@ class FileWriters {
   std::map<FileId, Writers> files_;
   std::map<int, FileId> by_watch_;
   std::uint64_t last_doubt_ = 0;
+  std::vector<FileId> doubtful_;  ///< of which the kernel has told a close, and somebody could write still
 };
 
 }  // namespace sluice::runtime

@@ -85,6 +85,16 @@ def pool():
     expect(count("count") == 3 * FILES * BYTES, "the bytes")
 
 
+def stream_of_one_name():
+    """Each script writes one name again and again: who opens it while the file before waits for memory does nothing either, so the waits for memory end with an error that says what helps, and not never."""
+    copies = {name: f"{EACH} cat a > {name}; done" for name in "bc"}
+    last = f"for f in b c; do {EACH} cat $f || true; done; done | wc -c > count"
+    write_flow({"a": f"{EACH} head -c {BYTES} /dev/zero > a; done", **copies, "d": last}, [("a", "a", ["b", "c"], ", steps: stream"), ("b", "b", ["d"], ", steps: stream"), ("c", "c", ["d"], ", steps: stream")],
+               "memory: 2MiB, spill: none")
+    result = finish(harness.start(build + "/bin/sluice", "run", "flow.yaml"))
+    expect(count("count") > 0 and (result.status != 0 or "is removed" in result.all or "no memory is left" in result.all), "it is told")
+
+
 def looked_at_first():
     """A script looks at some files, and reads them later: between its commands no process is connected, and nothing is given up."""
     write_flow({"a": WRITES, "b": f"stat a.1 a.2 a.3 > facts\nsleep 2\n{EACH} cat a.$i; done | wc -c > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
