@@ -106,23 +106,17 @@ void FileWatch::wait_for_young() {
     if (error) return;
     is_timer_set_ = false;
     grow_up();
-    look_at_young();
     if (!young_.empty()) wait_for_young();
   });
 }
 
 /// What has been closed before the kernel watches it is told here.
 void FileWatch::grow_up() {
-  const std::vector<Young> grown = std::exchange(young_, {});
   lacks_watches_ = false;
-  for (const Young& young : grown) {
-    if (ask_kernel(young.watch, *young.file)) continue;
-    lacks_watches_ = true;
-    young_.push_back(young);
-  }
-  for (const Young& young : grown) {
-    if (of_kernel_.contains(young.watch) && !is_open_for_writing(*young.file)) closed_(young.watch);
-  }
+  for (const Young& young : young_)
+    if (!ask_kernel(young.watch, *young.file)) lacks_watches_ = true;
+  look_at_young();
+  std::erase_if(young_, [&](const Young& young) { return of_kernel_.contains(young.watch); });
 }
 
 void FileWatch::look_at_young() {
@@ -156,19 +150,24 @@ void FileWatch::tell_all() {
   }
 }
 
+/// Who is told of one file may take the next open, which has to hear of all that were read.
 void FileWatch::take_events() {
   if (!inotify_) return;
   for (;;) {
     alignas(inotify_event) std::array<char, 4096> bytes{};
     const ssize_t length = ::read(inotify_.number(), bytes.data(), bytes.size());
-    if (length <= 0) return;
+    if (length <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(length);) {
       inotify_event event{};
       std::memcpy(&event, bytes.data() + at, sizeof event);
       at += sizeof event + event.len;
-      if ((event.mask & IN_CLOSE_WRITE) != 0) tell(event.wd);
-      if ((event.mask & IN_Q_OVERFLOW) != 0) tell_all();
+      if ((event.mask & (IN_CLOSE_WRITE | IN_Q_OVERFLOW)) != 0) untold_.push_back(event.wd);
     }
+  }
+  while (!untold_.empty()) {
+    const int of_kernel = untold_.front();
+    untold_.pop_front();
+    of_kernel < 0 ? tell_all() : tell(of_kernel);  // some were lost, or one
   }
 }
 

@@ -2,6 +2,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <deque>
 #include <functional>
 #include <map>
 #include <vector>
@@ -62,6 +63,7 @@ class FileWatch {
   std::multimap<int, int> by_kernel_;
   std::map<int, int> of_kernel_;  ///< the other way round
   std::vector<Young> young_;
+  std::deque<int> untold_;  ///< events of the kernel
   int last_ = 0;
 };
 

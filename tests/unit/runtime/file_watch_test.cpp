@@ -202,3 +202,28 @@ TEST_CASE("closes are told, also when the kernel has dropped some of its news") 
   CHECK(std::ranges::find(world.seen, number) != world.seen.end());
   CHECK(std::ranges::find(world.seen, world.number) != world.seen.end());
 }
+
+TEST_CASE("who is told of one file, and asks for news, hears of all that were closed before") {
+  boost::asio::io_context loop;
+  std::vector<int> seen;
+  std::vector<std::size_t> known_after_asking;
+  FileWatch* asked = nullptr;
+  FileWatch watch(loop, [&](int closed) {
+    seen.push_back(closed);
+    asked->take_news();
+    known_after_asking.push_back(seen.size());
+  });
+  asked = &watch;
+  std::vector<FileDescriptor> files;
+  for (int i = 0; i < 3; ++i) {
+    const FileDescriptor made(::memfd_create("test", MFD_CLOEXEC));
+    files.emplace_back(::open(link_to(made).c_str(), O_RDONLY | O_CLOEXEC));
+    (void)watch.add(files.back());
+  }
+  for (const FileDescriptor& file : files)
+    FileDescriptor(::open(link_to(file).c_str(), O_RDWR | O_CLOEXEC)).reset();
+  watch.take_news();
+  CHECK(seen.size() == files.size());
+  CHECK(known_after_asking.back() == files.size());
+  CHECK(std::ranges::count(known_after_asking, files.size()) == 3);
+}
