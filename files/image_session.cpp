@@ -42,6 +42,10 @@ FileDescriptor duplicate_beyond(int descriptor) {
   return {};
 }
 
+/// Descriptors of the images that the process keeps, with their files; -1: none.
+constinit std::array<std::atomic<int>, most_known_images> known_numbers{-1, -1, -1, -1, -1, -1, -1, -1};
+constinit std::array<FileIdentity, most_known_images> known_identities{};
+
 /// The process that has steps of streams open; 0: none has.
 constinit std::atomic<pid_t> keeper{0};
 
@@ -59,6 +63,18 @@ void send(const runtime::PacketSocket& socket, const runtime::OutgoingMessage& m
 }
 
 }  // namespace
+
+bool is_known_image(int descriptor) noexcept {
+  return std::ranges::any_of(known_numbers, [&](const auto& number) { return number == descriptor; });
+}
+
+/// What another thread of the parent was about to note is left alone.
+void leave_images_of_parent() noexcept {
+  for (std::size_t i = 0; i < known_numbers.size(); ++i) {
+    const int descriptor = known_numbers[i].exchange(-1);
+    if (descriptor >= 0 && identity_of(descriptor) == known_identities[i]) (void)::close(descriptor);
+  }
+}
 
 bool has_kept_steps() noexcept {
   return keeper.load(std::memory_order_relaxed) != 0 && keeper.load() == ::getpid();
@@ -111,6 +127,7 @@ ImageSession::ImageSession(runtime::ClientEnvironment environment, runtime::File
 
 std::optional<FoundImage> ImageSession::find(const runtime::RuleMatch& match, bool is_look,
                                              const IsOutdated& is_outdated) {
+  if (FoundImage known = is_look ? image_to_look_at(match.file) : FoundImage{}; known.image) return known;
   keep_another_connection();
   auto connection = take_connection();
   connection->is_outdated = &is_outdated;
@@ -186,9 +203,10 @@ FoundImage ImageSession::open(Connection& connection, const runtime::RuleMatch& 
   if (request.is_kept && made.step != 0) keep_step(match.file, made.step);
   FoundImage found{{}, {}, made.step};
   if (!made.grows) found.image = known_image(match.file, made.step);
-  if (found.image) return found;
-  found.image = std::move(image);
-  remember(match.file, made.step, found.image);
+  if (!found.image) found.image = std::move(image);
+  // With `identity: name`, the counts are those of another path.
+  const std::uint64_t count = match.key.name == match.file ? made.count : 0;
+  remember(found.image, {match.file, made.step, {}, 0, count});
   return found;
 }
 
@@ -223,12 +241,51 @@ void ImageSession::leave_steps() {
   give_back(std::move(connection));
 }
 
+/// The matcher may need the file that was known: it goes on in one that nobody has any more.
 OpenedFile ImageSession::open_file(const runtime::OpenFile& request) {
+  forget(request.path);
   auto answer = ask(MessageType::open_file, runtime::encode(request), MessageType::file_opened);
   const auto opened = runtime::decode<runtime::FileOpened>(answer.fields);
   if (opened.is_ordinary) return {};
   if (answer.descriptors.size() != 1) throw Error(NC_EIO, "damaged packet: a file without a descriptor");
+  remember(request, opened, answer.descriptors.front());
   return {std::move(answer.descriptors.front()), opened.names};
+}
+
+OpenedFile ImageSession::known_file(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const KnownImage* const known = last_image(path);
+  return known != nullptr ? OpenedFile{duplicate_beyond(known->image.number()), known->names} : OpenedFile{};
+}
+
+/// What the path leads to still; null: that is not known.
+const ImageSession::KnownImage* ImageSession::last_image(const std::string& file) const {
+  const auto known = std::ranges::find(images_, file, &KnownImage::file);
+  const bool is_same = known != images_.end() && known->count != 0 && counts_ &&
+                       counts_->of(file) == known->count && known->user == ::geteuid() &&
+                       known->image.is_there();
+  return is_same ? &*known : nullptr;
+}
+
+/// Of a file that the component reads. The run counts its opens, so each of them asks.
+FoundImage ImageSession::image_to_look_at(const std::string& file) {
+  const std::lock_guard lock(mutex_);
+  const KnownImage* const known = last_image(file);
+  return known != nullptr ? FoundImage{duplicate_beyond(known->image.number()), {}, known->step}
+                          : FoundImage{};
+}
+
+/// What a program makes anew it seldom reads.
+void ImageSession::remember(const runtime::OpenFile& request, const runtime::FileOpened& opened,
+                            const FileDescriptor& file) {
+  const int how = static_cast<int>(request.flags) & (O_ACCMODE | O_TRUNC);
+  if (opened.count == 0 || is_in_memory_of_parent() || (how != O_RDONLY && how != O_RDWR)) return;
+  if (const std::lock_guard lock(mutex_); !counts_) return;
+  KnownImage known{request.path, any_step, {}, 0, opened.count, opened.names};
+  if (how == O_RDONLY) return remember(file, std::move(known));
+  const std::string link = "/proc/thread-self/fd/" + std::to_string(file.number());
+  const FileDescriptor reader(::open(link.c_str(), O_RDONLY | O_CLOEXEC));
+  if (reader) remember(reader, std::move(known));
 }
 
 void ImageSession::name_file(const runtime::NameFile& request) {
@@ -282,23 +339,52 @@ FileDescriptor ImageSession::known_image(const std::string& file, std::uint64_t 
   return duplicate_beyond(known->image.number());
 }
 
-void ImageSession::remember(const std::string& file, std::uint64_t step, const FileDescriptor& image) {
+void ImageSession::forget(const std::string& file) {
   const std::lock_guard lock(mutex_);
   std::erase_if(images_, [&](const KnownImage& known) { return known.file == file; });
+  note_known();
+}
+
+/// Of `known`, all but the image.
+void ImageSession::remember(const FileDescriptor& image, KnownImage known) {
+  forget(known.file);
+  const std::lock_guard lock(mutex_);
   struct stat facts {};
   if (::fstat(image.number(), &facts) != 0) return;
-  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
+  known.bytes = static_cast<std::uint64_t>(facts.st_size);
   const auto known_bytes = [&] {
-    std::uint64_t all = bytes;
-    for (const KnownImage& known : images_) all += known.bytes;
+    std::uint64_t all = known.bytes;
+    for (const KnownImage& other : images_) all += other.bytes;
     return all;
   };
   // They keep their memory as long as they are known, also when the matcher could use it for others.
   while (!images_.empty() && (images_.size() >= most_known_images || known_bytes() > most_known_bytes))
     images_.erase(images_.begin());
   FileDescriptor hidden = duplicate_beyond(image.number());
-  if (!hidden) return;
-  images_.push_back({file, step, HiddenDescriptor(std::move(hidden), {facts.st_dev, facts.st_ino}), bytes});
+  if (hidden) {
+    known.image = HiddenDescriptor(std::move(hidden), {facts.st_dev, facts.st_ino});
+    images_.push_back(std::move(known));
+  }
+  note_known();
+}
+
+void ImageSession::note_known() const noexcept {
+  for (std::size_t i = 0; i < known_numbers.size(); ++i) {
+    known_numbers[i] = -1;
+    if (i >= images_.size()) continue;
+    known_identities[i] = images_[i].image.identity();
+    known_numbers[i] = images_[i].image.number();
+  }
+}
+
+/// Without memory for the page, the process asks each time.
+void ImageSession::take_page(const runtime::ReceivedMessage& welcome) {
+  const std::lock_guard lock(mutex_);
+  if (counts_ || welcome.descriptors.empty()) return;
+  try {
+    counts_.emplace(welcome.descriptors.front());
+  } catch (const Error&) {
+  }
 }
 
 runtime::ReceivedMessage ImageSession::exchange(Connection& connection, MessageType type,
@@ -335,6 +421,7 @@ std::unique_ptr<ImageSession::Connection> ImageSession::connect() {
   const runtime::Hello hello = runtime::hello_of_process(environment_.component, process_token_);
   const auto answer = exchange(*connection, MessageType::hello, runtime::encode(hello), MessageType::welcome);
   (void)runtime::welcome_of(answer, matcher_.socket_path);
+  take_page(answer);
   if (!is_in_memory_of_parent()) note_connection(connection->socket.descriptor());
   return connection;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "sluice/runtime/files_matcher.hpp"
+#include "sluice/runtime/name_counts.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/rules.hpp"
 
@@ -49,6 +51,7 @@ class HiddenDescriptor {
   /// Whether it still is that file.
   [[nodiscard]] bool is_there() const noexcept;
   [[nodiscard]] int number() const noexcept { return file_.number(); }
+  [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
 
  private:
   runtime::FileDescriptor file_;
@@ -61,6 +64,11 @@ struct FoundImage {
   std::string path = {};               ///< where there is no image
   std::uint64_t step = 0;              ///< of the image, where that is known
 };
+
+/// Whether the descriptor is an image that this process keeps.
+[[nodiscard]] bool is_known_image(int descriptor) noexcept;
+/// In a forked child, which may live long: the memory of its parent's images can be used again without it.
+void leave_images_of_parent() noexcept;
 
 /// Whether this process has steps of streams open; a forked child, or one of vfork, has none.
 [[nodiscard]] bool has_kept_steps() noexcept;
@@ -101,6 +109,9 @@ class ImageSession {
   /// A file that this component writes; empty: an ordinary one. Throws Error: NC_EEXIST, NC_ENOENT, and what
   /// the workflow says to a create.
   [[nodiscard]] OpenedFile open_file(const runtime::OpenFile& request);
+  /// A file that the process has opened before, to read it or to go on in it, for reading: without a
+  /// question, while its path leads to no other. Empty: it has to ask.
+  [[nodiscard]] OpenedFile known_file(const std::string& path);
   void tell(const runtime::FileHolder& holder);
   /// A line for the event log, once in the run.
   void complain(const std::string& text);
@@ -129,6 +140,9 @@ class ImageSession {
     std::uint64_t step = 0;
     HiddenDescriptor image;
     std::uint64_t bytes = 0;
+    std::uint64_t count = 0;  ///< FileOpened::count, ImageMade::count
+    std::uint32_t names = 1;  ///< of a file that this component writes
+    uid_t user = ::geteuid();
   };
 
   /// A step that this process has open, so that it gets it again when it is killed and started again.
@@ -153,7 +167,14 @@ class ImageSession {
   void keep_step(const std::string& file, std::uint64_t step);
   void leave_steps(Connection& connection, const std::string* file);
   [[nodiscard]] runtime::FileDescriptor known_image(const std::string& file, std::uint64_t step);
-  void remember(const std::string& file, std::uint64_t step, const runtime::FileDescriptor& image);
+  [[nodiscard]] const KnownImage* last_image(const std::string& file) const;
+  [[nodiscard]] FoundImage image_to_look_at(const std::string& file);
+  void remember(const runtime::FileDescriptor& image, KnownImage known);
+  void remember(const runtime::OpenFile& request, const runtime::FileOpened& opened,
+                const runtime::FileDescriptor& file);
+  void forget(const std::string& file);
+  void note_known() const noexcept;
+  void take_page(const runtime::ReceivedMessage& welcome);
 
   runtime::ClientEnvironment environment_;
   runtime::FilesMatcher matcher_;
@@ -161,6 +182,7 @@ class ImageSession {
   std::mutex mutex_;  ///< of what follows
   std::vector<std::unique_ptr<Connection>> idle_;
   std::vector<KnownImage> images_;  ///< the newest last
+  std::optional<runtime::NameCounts> counts_;
   std::vector<KeptStep> kept_steps_;
   std::uint32_t last_tag_ = 0;
   bool has_threads_ = false;

@@ -19,6 +19,7 @@
 #include <cstdlib>
 
 #include "sluice/files/changed_parts.hpp"
+#include "sluice/files/open_descriptors.hpp"
 #include "wrapped_call.hpp"
 
 namespace {
@@ -108,10 +109,11 @@ bool passes_lockf(int descriptor, int command) noexcept {
 /// Files that the program has inherited, such as by a redirection of a shell.
 __attribute__((constructor)) void begin() {
   if (std::getenv("SLUICE_SOCKET") == nullptr || std::getenv("SLUICE_RULES") == nullptr) return;
-  constexpr int most_inherited = 256;
-  for (int descriptor = 0; descriptor < most_inherited; ++descriptor)
+  const sluice::files::Inside inside;
+  sluice::files::for_each_descriptor([](int descriptor) {
     if (mark_of(descriptor) != 0 && may_be_coupled_file(descriptor))
       (void)sluice::files::leave_unlocked(descriptor);
+  });
 }
 
 }  // namespace

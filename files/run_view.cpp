@@ -48,18 +48,20 @@ void RunView::ask(const runtime::Open& open) {
 
 std::vector<runtime::PublishedFile> RunView::list(const std::string& directory,
                                                   const std::string& component) noexcept {
-  return list_by([&] { return observer().list({directory, false, {}, {}, component}); });
+  return list({directory, false, {}, {}, component});
 }
 
 std::vector<runtime::PublishedFile> RunView::list_written(const std::string& directory) noexcept {
-  return list_by([&] { return observer().list_written(directory); });
+  runtime::ListRequest request{directory};
+  request.is_written = true;
+  return list(request);
 }
 
-template <class List>
-std::vector<runtime::PublishedFile> RunView::list_by(const List& list) noexcept {
+std::vector<runtime::PublishedFile> RunView::list(const runtime::ListRequest& request) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    return list().files;
+    return observer().may_have_files(request.directory) ? observer().list(request).files
+                                                        : std::vector<runtime::PublishedFile>{};
   } catch (const std::exception&) {
     if (observer_ && !observer_->is_alive()) observer_.reset();
     return {};

@@ -32,8 +32,7 @@ class RunView {
   [[nodiscard]] std::vector<runtime::PublishedFile> list_written(const std::string& directory) noexcept;
 
  private:
-  template <class List>
-  [[nodiscard]] std::vector<runtime::PublishedFile> list_by(const List& list) noexcept;
+  [[nodiscard]] std::vector<runtime::PublishedFile> list(const runtime::ListRequest& request) noexcept;
   [[nodiscard]] runtime::Observer& observer();
 
   std::string socket_path_;

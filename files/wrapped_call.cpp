@@ -58,6 +58,10 @@ __attribute__((constructor)) void prepare() {
   need_filter();
   if (filter.is_empty() && written.is_empty()) return;
   note_process_memory();
+  (void)::pthread_atfork(nullptr, nullptr, [] {
+    const Inside inside;
+    leave_images_of_parent();
+  });
   const Inside inside;
   look_for_client_library();
   try {
@@ -303,7 +307,7 @@ bool has_coupled_files(int directory, const char* path) noexcept {
 
 CoupledFile look_for(int directory, const char* path, const void* site) noexcept {
   if (!may_be_coupled(path) || *path == '\0') return {};
-  WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0);
+  WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0, OpenReason::to_read);
   if (own.kind == WrittenFile::Kind::given)
     return {CoupledFile::Kind::image, std::move(own.file), {}, 0, own.names};
   if (own.kind == WrittenFile::Kind::failed) return {CoupledFile::Kind::failed, {}, {}, own.error_number};

@@ -1,6 +1,5 @@
 #include "written_file.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -26,6 +25,7 @@
 #include "client_library.hpp"
 #include "process_session.hpp"
 #include "sluice/files/changed_parts.hpp"
+#include "sluice/files/open_descriptors.hpp"
 #include "sluice/files/process_memory.hpp"
 #include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
@@ -57,25 +57,6 @@ FileIdentity written_by(int descriptor) noexcept {
   struct stat facts {};
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(descriptor, &facts) != 0) return no_file;
   return S_ISREG(facts.st_mode) ? FileIdentity{facts.st_dev, facts.st_ino} : no_file;
-}
-
-/// Calls `visit` with the number of each open descriptor. Files are closed often, so this takes few system
-/// calls and no memory.
-template <class Visit>
-void for_each_descriptor(const Visit& visit) {
-  const runtime::FileDescriptor directory(::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return;
-  alignas(dirent64) std::array<char, 4096> entries;
-  for (;;) {
-    const ssize_t length = ::getdents64(directory.number(), entries.data(), entries.size());
-    if (length <= 0) return;
-    for (ssize_t at = 0; at < length;) {
-      const auto* const entry = reinterpret_cast<const dirent64*>(entries.data() + at);
-      at += entry->d_reclen;
-      const int number = std::atoi(entry->d_name);
-      if (entry->d_name[0] != '.' && number != directory.number()) visit(number);
-    }
-  }
 }
 
 /// The files that this process may write. A forked child has none of its own: after vfork, even the list is
@@ -206,11 +187,13 @@ KeptFiles& kept() {
   return *all;
 }
 
-/// `file_of(descriptor)`: the file that a descriptor counts for.
+/// Of the program. `file_of(descriptor)`: the file that a descriptor counts for.
 template <class FileOf>
 bool has_another(int descriptor, const FileIdentity& file, const FileOf& file_of) {
   bool has = false;
-  for_each_descriptor([&](int other) { has = has || (other != descriptor && file_of(other) == file); });
+  for_each_descriptor([&](int other) {
+    has = has || (other != descriptor && file_of(other) == file && !is_known_image(other));
+  });
   return has;
 }
 
@@ -319,6 +302,8 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
   if (!may_be_there) return {WrittenFile::Kind::failed, {}, trouble};
   OpenedFile opened;
+  if (reason == OpenReason::to_read && !is_in_place) opened = session.known_file(match->file);
+  if (opened.file) return {WrittenFile::Kind::given, std::move(opened.file), 0, opened.names};
   try {
     opened = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
                                 static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,

@@ -20,6 +20,7 @@ enum class OpenReason {
   renamed,    ///< OpenFile::is_renamed
   adopted,    ///< the same, and OpenFile::is_adopted
   by_mpi_io,  ///< OpenFile::is_by_mpi_io
+  to_read,    ///< what the process knows is enough: it changes neither bytes nor attributes
 };
 
 /// Opens a file that this component writes: a new one, the one that is being written, or a copy of the one

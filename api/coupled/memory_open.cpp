@@ -329,7 +329,7 @@ OpenedDriver open_staged(const OpenRequest& request, const runtime::ClientEnviro
                               answer.pattern, answer.ranges,    answer.publish_at};
     parts.first_offsets = answer.first_offsets;
     parts.key = match.key;
-    if (answer.is_continued) {
+    if (answer.stays) {
       continue_log(kept, group, answer.step, parts);
     } else {
       parts.disk = make_log(options, match.file, request.comm, group,

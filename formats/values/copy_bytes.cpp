@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "processor.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -155,12 +157,14 @@ void copy_string(char* to, const char* from, std::size_t bytes) noexcept {
 }
 
 bool has_vectors() noexcept {
-  return __builtin_cpu_supports("avx2") != 0;
+  static const bool has = SLUICE_PROCESSOR_HAS(AVX2, "avx2");
+  return has;
 }
 
 /// Processors before those with VBMI2 (Ice Lake, Zen 4) lower their frequency for 64-byte vectors.
 bool has_wide_vectors() noexcept {
-  return __builtin_cpu_supports("avx512vbmi2") != 0;
+  static const bool has = SLUICE_PROCESSOR_HAS(AVX512_VBMI2, "avx512vbmi2");
+  return has;
 }
 
 void copy_by_vectors(char* to, const char* from, std::size_t bytes) noexcept {

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <utility>
 
+#include "processor.hpp"
 #include "sluice/formats/convert.hpp"
 
 #if defined(__x86_64__)
@@ -46,7 +47,8 @@ template <class Word>
 }
 
 bool has_vectors() noexcept {
-  return __builtin_cpu_supports("ssse3") != 0;
+  static const bool has = SLUICE_PROCESSOR_HAS(SSSE3, "ssse3");
+  return has;
 }
 
 #else

@@ -108,6 +108,12 @@ bool Registry::is_file_written(const Use& use) const {
   return parts_->files.has(use.key, use.file);
 }
 
+bool Registry::stays(const Step& step) const {
+  const Dataset* const dataset = parts_->datasets.find(step.key);
+  const bool is_newest = dataset != nullptr && dataset->newest == &step;
+  return is_newest && dataset->in_progress.empty() && !parts_->files.has(step.key, {});
+}
+
 bool Registry::is_any_written() const {
   return !parts_->files.is_empty() || !parts_->datasets.in_progress().empty();
 }

@@ -12,20 +12,12 @@ namespace sluice::runtime {
 Observer::Observer(PacketSocket socket, const std::string& socket_path, const std::string& component)
     : socket_(std::move(socket)) {
   const Hello hello = hello_of_process(component, random_number());
-  (void)welcome_of(exchange(MessageType::hello, encode(hello), MessageType::welcome), socket_path);
+  const ReceivedMessage welcome = exchange(MessageType::hello, encode(hello), MessageType::welcome);
+  (void)welcome_of(welcome, socket_path);
+  if (!welcome.descriptors.empty()) names_.emplace(welcome.descriptors.front());
 }
 
 Listing Observer::list(ListRequest request) {
-  return list_parts(std::move(request));
-}
-
-Listing Observer::list_written(const std::string& directory) {
-  ListRequest request{directory};
-  request.is_written = true;
-  return list_parts(std::move(request));
-}
-
-Listing Observer::list_parts(ListRequest request) {
   Listing all;
   do {
     auto part = decode<Listing>(exchange(MessageType::list, encode(request), MessageType::listing).fields);

@@ -41,7 +41,8 @@ std::chrono::microseconds time_awake(MessageType question, MessageType answer) n
 /// Whether the answer may have attached descriptors.
 bool may_bring_descriptors(MessageType answer) noexcept {
   return answer == MessageType::opened || answer == MessageType::segment || answer == MessageType::plans ||
-         answer == MessageType::image_made || answer == MessageType::file_opened;
+         answer == MessageType::image_made || answer == MessageType::file_opened ||
+         answer == MessageType::welcome;
 }
 
 /// Whether the error concerns only this process, and leaves the connection intact.

@@ -28,7 +28,7 @@ SLUICE_FIELDS(matcher::StepPattern, m.whole, m.latest, m.base_record, m.first_wr
 
 // Messages from the registry to processes and to the coordinator.
 SLUICE_FIELDS(Opened, m.step, m.control, m.version, m.record_count, m.header, m.pattern, m.ranges,
-              m.publish_at, m.origin, m.path, m.is_continued, m.first_offsets, m.is_in_files, m.base,
+              m.publish_at, m.origin, m.path, m.stays, m.first_offsets, m.is_in_files, m.base,
               m.stream_number)
 SLUICE_FIELDS(Done, m.given_back)
 SLUICE_FIELDS(PublishedFile, m.key, m.name, m.path, m.step, m.bytes, m.age_ms, m.publication)
@@ -102,10 +102,10 @@ SLUICE_FIELDS(ReadAccess, m.varid, m.list)
 SLUICE_FIELDS(Get, m.step, m.lists, m.accesses, m.is_by_writer)
 SLUICE_FIELDS(PlanUse, m.plan, m.shifts)
 SLUICE_FIELDS(Plans, m.ranges, m.plans, m.record_count, m.uses)
-SLUICE_FIELDS(ImageMade, m.bytes, m.path, m.step, m.grows)
+SLUICE_FIELDS(ImageMade, m.bytes, m.path, m.step, m.grows, m.count)
 SLUICE_FIELDS(OpenFile, m.key, m.path, m.is_on_disk, m.flags, m.permissions, m.closes, m.is_in_files,
               m.is_in_place, m.is_adopted, m.is_renamed, m.is_by_mpi_io, m.is_shown_at_sync, m.save_in)
-SLUICE_FIELDS(FileOpened, m.is_ordinary, m.names)
+SLUICE_FIELDS(FileOpened, m.is_ordinary, m.names, m.count)
 SLUICE_FIELDS(FileIdentity, m.device, m.file)
 SLUICE_FIELDS(NameFile, m.how, m.from, m.to, m.must_be_new)
 SLUICE_FIELDS(AwaitFile, m.file, m.is_synced)

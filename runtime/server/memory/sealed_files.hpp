@@ -26,6 +26,9 @@ class SealedFiles {
 
   void add(matcher::StepId step, SharedFile file, bool is_on_disk);
   [[nodiscard]] bool contains(matcher::StepId step) const { return files_.contains(step); }
+  [[nodiscard]] bool is_packed(matcher::StepId step) const {
+    return files_.contains(step) && opened(step) == nullptr;
+  }
   [[nodiscard]] bool is_on_disk(matcher::StepId step) const { return files_.at(step).is_on_disk; }
   /// The file, opened for reading; null: there is none. Who has it may outlive the step. A file that was
   /// packed is then another one of the same bytes, permissions, owner and times. Throws IoError when there is

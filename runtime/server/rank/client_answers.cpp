@@ -100,6 +100,7 @@ void ClientAnswers::deliver_image(Client& client, std::uint32_t tag, const Opene
   Client::ImageRead& read = client.image_reads.at(tag);
   read.step = opened.step;
   read.grows = opened.publish_at != PublishAt::close;
+  read.count = opened.stays ? parts_.base.names.of(read.path) : 0;
   const auto waited = std::chrono::steady_clock::now() - read.begin;
   read.counters.open_wait_us =
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(waited).count());

@@ -237,19 +237,9 @@ Client* ClientConnections::find(ClientId id) {
 }
 
 void ClientConnections::take_sent(std::span<const std::uint32_t> processes) {
-  handler_.take_mail();
-  try {
-    accept_clients();
-  } catch (const Error& error) {
-    base_.log.event(std::string("a connection cannot be accepted now: ") + error.what());
-  }
-  for (const ClientId id : ids()) {
-    const Client* const client = find(id);
-    if (client == nullptr || client->is_neighbour) continue;
-    const bool is_concerned = client->process == nullptr ||
-                              std::ranges::find(processes, client->process->process_id) != processes.end();
-    if (is_concerned) drain(id, all_messages);
-  }
+  take_sent_if([&](const LocalProcess& process) {
+    return std::ranges::find(processes, process.process_id) != processes.end();
+  });
 }
 
 /// First handles what the processes sent before they ended: a file that was published just before the exit
@@ -264,6 +254,12 @@ void ClientConnections::drain_component(const std::string& component) {
 }
 
 void ClientConnections::take_sent_by(const std::string& component) {
+  take_sent_if(
+      [&](const LocalProcess& process) { return component.empty() || process.component == component; });
+}
+
+/// Who has not said hello may be any process.
+void ClientConnections::take_sent_if(const std::function<bool(const LocalProcess&)>& is_concerned) {
   handler_.take_mail();
   try {
     accept_clients();
@@ -272,9 +268,8 @@ void ClientConnections::take_sent_by(const std::string& component) {
   }
   for (const ClientId id : ids()) {
     const Client* const client = find(id);
-    const bool is_concerned = client != nullptr && (component.empty() || client->process == nullptr ||
-                                                    client->process->component == component);
-    if (is_concerned) drain(id, all_messages);
+    if (client == nullptr || client->is_neighbour) continue;
+    if (client->process == nullptr || is_concerned(*client->process)) drain(id, all_messages);
   }
 }
 
@@ -355,6 +350,7 @@ void ClientConnections::send_image(Client& client, std::uint32_t tag, ImageMade 
     if (read->second.then) return std::exchange(read->second.then, {})(file);
     made.step = read->second.step;
     made.grows = read->second.grows;
+    made.count = read->second.count;
     if (made.step != 0) read->second.counters.opens = 1;  // of an image, or of a file on disk
     if (file != nullptr) read->second.counters.opened_bytes = made.bytes;
     read->second.has_image = file != nullptr && made.step != 0;

@@ -81,6 +81,8 @@ struct Client {
     bool is_kept = false;      ///< Open::is_kept
     bool has_image = false;    ///< the answer was an image
     bool grows = false;        ///< ImageMade::grows
+    std::string path = {};     ///< Open::path
+    std::uint64_t count = 0;   ///< ImageMade::count
     bool is_own = false;       ///< for open_file, or a file that gets a name
     /// Takes the file, or null, and answers later.
     std::function<void(const SharedFile&)> then = {};
@@ -171,6 +173,7 @@ class ClientConnections {
   void listen(boost::asio::posix::stream_descriptor& watch);
   void accept_clients();
   void turn_away();
+  void take_sent_if(const std::function<bool(const LocalProcess&)>& is_concerned);
   void add(PacketSocket socket);
   void on_client(ClientId id);
   void drain(ClientId id, std::size_t max_messages);

@@ -90,14 +90,16 @@ void ClientRequests::greet(Client& client, std::uint32_t tag, const Hello& hello
   parts_.clients.connect_process(client, hello);
   parts_.base.tree.send_up(ClientRequest{client.id, tag, hello});
   const std::uint32_t rank = parts_.base.rank();
+  const std::vector<SharedFile> pages(parts_.base.names.page() ? 1 : 0, parts_.base.names.page());
   parts_.clients.send(
       client, MessageType::welcome, tag,
-      encode(Welcome{protocol_version, std::string(library_version), rank, parts_.base.node()}));
+      encode(Welcome{protocol_version, std::string(library_version), rank, parts_.base.node()}), pages);
 }
 
 void ClientRequests::pass_on(Client& client, std::uint32_t tag, RegistryRequest request) {
   if (auto* const close = std::get_if<Close>(&request)) note_close(client, *close);
   if (const auto* const open = std::get_if<Open>(&request)) {
+    if (open->purpose != Purpose::read) parts_.base.names.change_all(open->path);
     if (tag != 0 && (open->purpose == Purpose::read || open->writes()))
       client.opening = {tag, open->purpose, 0};
   }
@@ -112,17 +114,18 @@ void ClientRequests::open(Client& client, std::uint32_t tag, Open open) {
     throw Error(NC_EIO, "it wants bytes of a file, and does not read or remove it");
   if (client.rights != nullptr && (open.writes() || open.purpose == Purpose::remove))
     return parts_.clients.send_error(client, tag, NC_EPERM, "another user writes by the C library alone");
-  if (wants_bytes) begin_image(client, tag, open.is_kept);
+  if (wants_bytes) begin_image(client, tag, open);
   pass_on(client, tag, std::move(open));
 }
 
 /// An open for reading, an image and a close in one: ClientAnswers and ClientConnections go on with it. For
 /// who is attached, the step does not count as read.
-void ClientRequests::begin_image(Client& client, std::uint32_t tag, bool is_kept) {
+void ClientRequests::begin_image(Client& client, std::uint32_t tag, const Open& open) {
   Client::ImageRead& read = client.image_reads[tag] = {};
+  read.path = open.path;
   if (client.process->component == matcher::attached_name) return;
   read.is_counted = true;
-  read.is_kept = is_kept;
+  read.is_kept = open.is_kept;
   read.begin = std::chrono::steady_clock::now();
 }
 
@@ -173,6 +176,7 @@ bool ClientRequests::is_behind(const OfferMember& member) {
 
 void ClientRequests::tell(const OfferMember& member, const OffersNotice& notice) {
   if (!std::exchange(is_looking_, true)) take_mail_now_and_then();
+  parts_.base.names.stop();  // these steps come without a message
   if (Client* const client = client_of(member))
     parts_.clients.send(*client, MessageType::offers, 0, encode(notice));
 }

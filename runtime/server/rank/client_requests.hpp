@@ -37,11 +37,10 @@ class ClientRequests final : public ClientHandler, private OfferClients {
   void greet(Client& client, std::uint32_t tag, const Hello& hello);
   void take_notice(const Client& client, const PutNotice& notice);
   void take_notice(const Client& client, const LogNotice& notice);
-  /// If so, the request has been moved from.
   void take_batch(ClientId sender, Batch batch);
   void pass_on(Client& client, std::uint32_t tag, RegistryRequest request);
   void open(Client& client, std::uint32_t tag, Open open);
-  void begin_image(Client& client, std::uint32_t tag, bool is_kept);
+  void begin_image(Client& client, std::uint32_t tag, const Open& open);
   void list(Client& client, std::uint32_t tag, ListRequest request);
   void note_close(Client& client, Close& close);
 

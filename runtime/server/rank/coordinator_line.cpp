@@ -138,6 +138,7 @@ void CoordinatorLine::tell_ready(std::uint32_t tag) {
   const std::string& trouble = service_->start_trouble();
   if (trouble.empty()) {
     socket_.send(MessageType::done, tag, encode(Done{}));
+    if (service_->has_former_steps()) base_.names.stop();  // they have files in any directory
     return service_->restore_steps();
   }
   socket_.send(MessageType::error, tag, encode(ErrorReply{NC_EIO, trouble}));

@@ -7,6 +7,7 @@
 #include "neighbour_segments.hpp"
 #include "relay_tree.hpp"
 #include "segment_store.hpp"
+#include "sluice/runtime/name_counts.hpp"
 #include "sluice/runtime/node_map.hpp"
 
 namespace sluice::runtime {
@@ -29,6 +30,7 @@ struct MatcherBase {
   NeighbourSegments& neighbours;
   RelayTree& tree;
   EventLog& log;
+  NameCounts names = {};  ///< what paths lead to, for its processes
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return tree.rank(); }
   [[nodiscard]] matcher::MatcherPlace place() const { return nodes.place_of(rank()); }

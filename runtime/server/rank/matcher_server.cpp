@@ -58,7 +58,7 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       looks_(base_, clients_, runtime::run_mark(options.socket_path)),
       drains_(base_, views_, published_),
       images_(base_, views_, shared_.get(), published_),
-      published_(loop_, clients_),
+      published_(base_, clients_),
       written_(base_, clients_, published_),
       inbox_(base_, {clients_, answers_, gets_, shared_.get(), orders_, drains_, images_, written_, looks_,
                      [this](const BeginRound& begin) { take(begin); }}) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <sys/stat.h>
 
-#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,8 +17,8 @@ namespace sluice::runtime {
 /// images, and for other matchers.
 class PublishedFiles final : public StepFiles {
  public:
-  PublishedFiles(boost::asio::io_context& loop, ClientConnections& clients)
-      : clients_(clients), worker_(loop) {}
+  PublishedFiles(MatcherBase& base, ClientConnections& clients)
+      : clients_(clients), base_(base), worker_(base.loop) {}
   /// Files that are kept get the permissions, owners and times that programs have set since.
   ~PublishedFiles();
   PublishedFiles(const PublishedFiles&) = delete;
@@ -31,7 +30,10 @@ class PublishedFiles final : public StepFiles {
   }
   /// The bytes of a step; null: it was not written as a file here. Whoever has them may outlive the step.
   /// Throws IoError.
-  [[nodiscard]] SharedFile contents(matcher::StepId step) { return files_.open(step); }
+  [[nodiscard]] SharedFile contents(matcher::StepId step) {
+    if (files_.is_packed(step)) base_.names.change_all();  // it becomes another file
+    return files_.open(step);
+  }
   /// The same file that was given to programs; null: there is none any more.
   [[nodiscard]] SharedFile given(matcher::StepId step) const { return files_.opened(step); }
   [[nodiscard]] bool is_on_disk(matcher::StepId step) const {
@@ -70,6 +72,7 @@ class PublishedFiles final : public StepFiles {
   void update(matcher::StepId step, const Kept& kept) const noexcept;
 
   ClientConnections& clients_;
+  MatcherBase& base_;
   SealedFiles files_;
   std::map<matcher::StepId, Kept> kept_;
   std::map<matcher::StepId, Saved> saved_;

@@ -38,7 +38,9 @@ WrittenFiles::WrittenFiles(MatcherBase& base, ClientConnections& clients, Publis
           base.loop, [this](std::span<const std::uint32_t> processes) { clients_.take_sent(processes); },
           [this](const FileWriters::News& news) { take(news); }),
       bytes_(base.loop, base.store),
-      steps_(base, bytes_) {}
+      steps_(base, bytes_) {
+  if (base.nodes.size() > 1) base_.names.stop();  // the registry alone knows what is newest
+}
 
 WrittenFiles::~WrittenFiles() = default;
 
@@ -202,8 +204,7 @@ void WrittenFiles::give_found(const QueuedOpen& open) {
 }
 
 void WrittenFiles::hand_over(Client& client, const QueuedOpen& open, SharedFile own) {
-  clients_.send(client, MessageType::file_opened, open.tag, encode(FileOpened{false, names_at(open)}),
-                {std::move(own)});
+  clients_.send(client, MessageType::file_opened, open.tag, encode(opened_at(open)), {std::move(own)});
 }
 
 /// The component may have written it by PnetCDF, or on another node. Who reads it gets it; who writes it goes
@@ -272,6 +273,7 @@ void WrittenFiles::begin(Place& place, const QueuedOpen& open) {
   file.opens.push_back(open);
   place.file = id;
   take_linked_names(file, place);
+  change(file);
   tell_names(file);
   file.bytes.base = base;
   // When the registry knows of it, the bytes are on the disk, and other matchers need not put them there.
@@ -387,11 +389,17 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
   return may_write;
 }
 
-/// That the file of the path has. The kernel counts those of files on disk.
-std::uint32_t WrittenFiles::names_at(const QueuedOpen& open) const {
+/// The kernel counts the names of files on disk.
+FileOpened WrittenFiles::opened_at(const QueuedOpen& open) const {
   const auto known = places_.find(open.request.path);
   const bool is_linked = known != places_.end() && known->second.links != nullptr;
-  return is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : 1;
+  return {false, is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : 1,
+          open.request.is_in_place || open.base != nullptr ? 0 : base_.names.of(open.request.path)};
+}
+
+/// The file's paths lead to other bytes from now on.
+void WrittenFiles::change(const File& file) noexcept {
+  for (const std::string& path : names_of(file)) base_.names.change(path);
 }
 
 void WrittenFiles::refuse(const QueuedOpen& open, int status, const std::string& text) {
@@ -416,6 +424,7 @@ void WrittenFiles::remove(Client& client, std::uint32_t tag, const Open& request
   }
   Open removal = request;
   removal.is_on_disk = written_at(request.path) != nullptr;
+  base_.names.change(request.path);
   take_name(request.path, "it was removed");
   tidy(request.path);
   base_.tree.send_up(ClientRequest{client.id, tag, std::move(removal)});
@@ -596,6 +605,7 @@ void WrittenFiles::take_into_memory(const File& file) {
     File* const taken = find(id);
     if (taken == nullptr) return;
     if (outcome.is_failure()) return lose(*taken, outcome.text);
+    change(*taken);
     taken->bytes = std::move(made);
     taken->bytes.base = nullptr;
     end_written(*taken);
@@ -636,6 +646,7 @@ void WrittenFiles::fill(const File& file, const std::shared_ptr<const FilePuts>&
 void WrittenFiles::end_filling(FileId id, FileBytes bytes, const Outcome& outcome) {
   File* const filled = find(id);
   if (filled == nullptr) return;
+  if (filled->bytes.file != bytes.file) change(*filled);
   filled->bytes = std::move(bytes);
   outcome.is_failure() ? lose(*filled, outcome.text) : complete(*filled);
 }
@@ -649,6 +660,7 @@ void WrittenFiles::complete(const File& file) {
     places_.at(file.path).step = 0;
   } else {
     const matcher::StepId step = steps_.step(id);
+    if (file.draft != 0 || outdated_.contains(step)) change(file);
     const File* const draft = find(file.draft);
     published_.keep_until_drained(step, {draft != nullptr ? draft->saved : file.saved, draft != nullptr},
                                   places_.at(file.path).step);
@@ -695,6 +707,7 @@ void WrittenFiles::end_without_step(const File& file, StepEnd end, const std::st
   const FileId id = file.id;
   const Discard discard{0, end, reason, file.key};
   published_.end_saved(shown_step(file), file.saved, end == StepEnd::lost);
+  change(file);
   const File ended = take_out(id);
   steps_.discard(id, discard);
   settle(ended, {NC_EIO, reason});
@@ -793,6 +806,7 @@ void WrittenFiles::note_outdated(matcher::StepId step) {
   const std::string path = published->second;
   const auto place = places_.find(path);
   if (place == places_.end() || place->second.step != step) return;
+  base_.names.change(path);
   place->second.step = 0;
   tidy(path);
 }
@@ -804,6 +818,7 @@ void WrittenFiles::forget(matcher::StepId step) {
   const std::string& path = found.mapped();
   const auto place = places_.find(path);
   if (place != places_.end() && place->second.step == step) {
+    base_.names.change(path);
     place->second.step = 0;
     tidy(path);
   }

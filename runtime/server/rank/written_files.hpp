@@ -109,7 +109,8 @@ class WrittenFiles {
   void create(const File& file, std::function<void(File&)> then);
   void answer_opens(File& file);
   [[nodiscard]] bool give(File& file, const QueuedOpen& open, bool is_new = false);
-  [[nodiscard]] std::uint32_t names_at(const QueuedOpen& open) const;
+  [[nodiscard]] FileOpened opened_at(const QueuedOpen& open) const;
+  void change(const File& file) noexcept;
   void refuse(const QueuedOpen& open, int status, const std::string& text);
   void note_no_descriptor(const std::string& path, const std::string& effect);
   [[nodiscard]] bool is_open(const File& file) const;

@@ -79,6 +79,7 @@ void WrittenFiles::mark_names(const std::string& path, bool has_lost_it) {
 void WrittenFiles::leave_links(const std::string& path, Place& place) {
   const auto links = std::exchange(place.links, nullptr);
   if (links == nullptr) return mark_names(path, true);
+  base_.names.change_all();
   links->erase(path);
   if (!links->empty()) mark_names(*links->begin());
   if (links->size() > 1) return;
@@ -92,6 +93,7 @@ void WrittenFiles::take_name(const std::string& path, const std::string& reason)
   const auto known = places_.find(path);
   if (known == places_.end()) return;
   Place& place = known->second;
+  base_.names.change(path);
   leave_links(path, place);
   wake_waiting(place);
   published_.remove_saved(std::exchange(place.step, 0));
@@ -170,6 +172,7 @@ void WrittenFiles::publish_bytes(const LocalProcess& writer, const OpenFile& nam
   Place& place = places_[name.path];
   place.key = name.key;
   place.file = id;
+  change(file);
   tell_names(file);
   end_written(file);
 }
@@ -261,6 +264,7 @@ void WrittenFiles::carry_out(const RenamingPtr& renaming) {
   if (request.how != How::link) expect_may_change(renaming->client, request.from.path);
   expect_may_change(renaming->client, request.to.path);
   if (request.how == How::exchange && !find_contents(renaming, request.to, to)) return;
+  base_.names.change_all(request.to.path);
   if (request.how == How::rename) {
     if (request.from.key == request.to.key) tell_others(request, base_.rank());  // by `identity: name`
     take_name(request.to.path, was_replaced);

@@ -598,7 +598,7 @@ void RegistryService::opened(const Ticket& ticket, const matcher::Step& step) {
   answer(ticket, opened_reply(step, writes));
 }
 
-Opened RegistryService::opened_reply(const matcher::Step& step, bool writes) {
+Opened RegistryService::opened_reply(const matcher::Step& step, bool writes) const {
   Opened reply;
   reply.step = step.id;
   reply.version = step.version;
@@ -610,7 +610,7 @@ Opened RegistryService::opened_reply(const matcher::Step& step, bool writes) {
   reply.is_in_files = step.is_in_files;
   if (!writes) reply.stream_number = step.stream_number;
   if (!step.control.empty() && writes) reply.control = step.control.id();
-  reply.is_continued = step.is_continued && writes;
+  reply.stays = writes ? step.is_continued : registry_.stays(step);
   if (writes) reply.base = step.base;
   return reply;
 }

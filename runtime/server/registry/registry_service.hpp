@@ -43,6 +43,7 @@ class RegistryService final : private matcher::RegistryAnswers {
   void take(const JobNote& job);
   /// The coordinator knows that the run is ready: publishes the steps of the former run.
   void restore_steps();
+  [[nodiscard]] bool has_former_steps() const { return !notes_.former_steps().empty(); }
   /// Reports waits that look hopeless. Call it before view().
   void look_again();
   /// Looks for waits that are hopeless by now.
@@ -137,7 +138,7 @@ class RegistryService final : private matcher::RegistryAnswers {
   void order_looks();
   [[nodiscard]] const matcher::Step& step_of_query(std::uint32_t from, const ViewQuery& query);
   [[nodiscard]] bool is_writer(const matcher::Ticket& ticket, const matcher::Step& step) const;
-  [[nodiscard]] static Opened opened_reply(const matcher::Step& step, bool writes);
+  [[nodiscard]] Opened opened_reply(const matcher::Step& step, bool writes) const;
   void answer(const matcher::Ticket& ticket, Reply reply);
   /// An answer that all members of a group get.
   struct SharedReply {

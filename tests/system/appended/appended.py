@@ -113,6 +113,117 @@ open('done', 'w').write('x')
     expect(copied_bytes() < whole_copies * 3 / 4, f"copied: {copied_bytes()} of {whole_copies}")
 
 
+def who_goes_on_asks_once():
+    """Libraries look at a file several times when they open it: netCDF's open to append is two stats, an open for reading, one for reading and writing, and an lstat. The matcher is asked once."""
+    writer = """
+import os
+for i in range(80):
+    if i: looked = os.stat('a.dat').st_size, os.stat('a.dat').st_ino, len(open('a.dat', 'rb').read())
+    with open('a.dat', 'r+b' if i else 'w+b') as file:
+        file.seek(0, 2)
+        file.write(b'%d' % (i % 10))
+        file.flush()
+        same = os.lstat('a.dat')
+        assert (same.st_size, same.st_ino) == (i + 1, os.fstat(file.fileno()).st_ino), (i, same)
+    if i: assert looked[0] == looked[2] == i, (i, looked)
+"""
+    write_flow(writer, "import time\nwhile len(open('a.dat', 'rb').read()) < 80: time.sleep(0.2)\nopen('done', 'w')")
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    expect(os.path.exists("done"), "the reader has not seen the whole file")
+    asked = int(re.search(r"matcher 0 .*: (\d+) requests", text("log/events.log")).group(1))
+    expect(asked < 2.5 * 80, f"the matcher got {asked} requests")  # an open and a close each time, and the reader's; of six each time it was 480
+
+
+def who_reads_asks_to_open():
+    """A reader asks when it opens a file, which counts, and not when it looks at a file that it has opened: netCDF's open is two opens and an lstat."""
+    writer = WAITING + """
+for i in range(80):
+    with open(f'{i}.dat', 'wb') as file: file.write(b'%d' % i)
+open('written', 'w')
+await_file('read')
+"""
+    reader = SHARED + WAITING + """
+await_file('written')
+for j in range(2):
+    for i in range(80):
+        first = open(f'{i}.dat', 'rb').read()
+        assert first == open(f'{i}.dat', 'rb').read() == b'%d' % i
+        assert os.lstat(f'{i}.dat').st_size == os.path.getsize(f'{i}.dat') == len(first)
+other(holds_nothing)  # a child may live long
+open('read', 'w')
+"""
+    write_flow(writer, reader)
+    finish(harness.start(sluice, "run", "--log-dir", "log", "flow.yaml"), 0)
+    asked = int(re.search(r"matcher 0 .*: (\d+) requests", text("log/events.log")).group(1))
+    expect(asked < 6.5 * 80, f"the matcher got {asked} requests")  # create and close, and two times two opens to read
+
+
+SHARED = """
+import os, traceback
+def other(work):
+    \"\"\"Another process does it, and this one has seen that it has.\"\"\"
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException: traceback.print_exc()
+        os._exit(1)
+    assert os.waitpid(process, 0)[1] == 0
+def put(name, mode, data):
+    with open(name, mode) as file: file.write(data)
+def swap(one, two):
+    import ctypes
+    assert ctypes.CDLL(None).renameat2(-100, one, -100, two, 2) == 0
+def is_gone(name):
+    try: os.stat(name)
+    except FileNotFoundError: return True
+def show(name):
+    with open(name, 'rb') as file: return file.read()
+def held():
+    links = []
+    for number in os.listdir('/proc/self/fd'):
+        try: links.append(os.readlink('/proc/self/fd/' + number))
+        except FileNotFoundError: pass
+    return [link for link in links if link.startswith('/memfd:sluice')]
+def holds_nothing(): assert not held(), held()
+"""
+
+
+def what_is_known_is_never_old():
+    """Who has looked at a file of its own sees what other processes have done with its name since: the next look is as new as the first."""
+    writer = SHARED + """
+for i in range(30):
+    put('a.dat', 'w+b', b'first')
+    put('b.dat', 'w+b', b'other')
+    put('a.dat', 'r+b', b'FIRST')  # known from here on
+    assert show('a.dat') == b'FIRST' and os.stat('a.dat').st_nlink == 1
+    other(holds_nothing)  # a child may live long
+    other(lambda: put('a.dat', 'r+b', b'gone on'))
+    assert show('a.dat') == b'gone on'
+    other(lambda: put('a.dat', 'wb', b'anew'))
+    assert show('a.dat') == b'anew' and os.stat('a.dat').st_size == 4
+    other(lambda: os.link('a.dat', 'c.dat'))
+    assert os.stat('a.dat').st_nlink == 2
+    other(lambda: os.chmod('c.dat', 0o600))
+    assert os.stat('a.dat').st_mode & 0o777 == 0o600
+    other(lambda: os.unlink('c.dat'))
+    assert os.stat('a.dat').st_nlink == 1 and show('a.dat') == b'anew'
+    other(lambda: swap(b'a.dat', b'b.dat'))
+    assert show('a.dat') == b'other' and show('b.dat') == b'anew'
+    other(lambda: os.rename('b.dat', 'a.dat'))
+    assert show('a.dat') == b'anew' and is_gone('b.dat')
+    other(lambda: os.truncate('a.dat', 2))
+    assert show('a.dat') == b'an' and os.stat('a.dat').st_size == 2
+    other(lambda: os.unlink('a.dat'))
+    assert is_gone('a.dat')
+put('a.dat', 'wb', b'last')
+"""
+    write_flow(writer, "import time\nwhile open('a.dat', 'rb').read() != b'last': time.sleep(0.2)\nopen('done', 'w')")
+    finish(harness.start(sluice, "run", "flow.yaml"), 0)
+    expect(os.path.exists("done"), "the reader has not seen the last file")
+
+
 def who_has_an_older_step_keeps_its_bytes():
     """A reader that has opened or mapped a step has its bytes while the writer goes on, and who opens meanwhile gets the last one that was closed."""
     writer = WAITING + """

@@ -275,7 +275,7 @@ void for_every_message(Use use) {
   use(NameFile{NameFile::How::exchange, file, {key, "/c"}, true});
   use(AwaitFile{{1ULL << 40, 2}});
   use(AwaitFile{{2, 1ULL << 40}, true});
-  use(FileOpened{true, 2});
+  use(FileOpened{true, 2, 3});
   use(FileHolder{true, {{1, 1ULL << 40}, {1ULL << 40, 2}}, true});
   use(FileHolder{false, {{1, 1ULL << 40}}, false, {{0, 4096, 1ULL << 40, 1ULL << 41}}});
   use(ImageMade{4096, "/data/a.nc"});

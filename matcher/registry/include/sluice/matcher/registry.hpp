@@ -67,6 +67,8 @@ class Registry {
   void move_file(const DatasetKey& key, const std::string& from, const std::string& to);
   /// Whether a file of that name, besides that one, is being written by the C library.
   [[nodiscard]] bool is_file_written(const Use& use) const;
+  /// Whether each open of the step's name gets this step until somebody begins to write it.
+  [[nodiscard]] bool stays(const Step& step) const;
   /// Whether any file is being written.
   [[nodiscard]] bool is_any_written() const;
   /// A connection ends. The process ends with its last connection: the steps that it was writing are

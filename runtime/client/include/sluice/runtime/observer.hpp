@@ -1,9 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sluice/runtime/handshake.hpp"
+#include "sluice/runtime/name_counts.hpp"
 #include "sluice/runtime/packet_socket.hpp"
 #include "sluice/runtime/protocol.hpp"
 
@@ -21,9 +23,10 @@ class Observer {
   /// The published files that can be had; see ListRequest. `request.after` is not used. Waits only for what
   /// is newer than something. Throws Error.
   [[nodiscard]] Listing list(ListRequest request);
-  /// The files that processes of this matcher write or have written, also those that nobody else sees yet.
-  /// Throws Error.
-  [[nodiscard]] Listing list_written(const std::string& directory);
+  /// False: the run has no file in the directory, so that no list of it has one.
+  [[nodiscard]] bool may_have_files(const std::string& directory) const {
+    return !names_ || names_->may_have_files(directory);
+  }
   /// What the run does now. Throws Error.
   [[nodiscard]] RunView watch(const WatchRequest& request);
   /// The newest published step as a file; for a reader of its rule, it counts as read. Throws Error:
@@ -36,11 +39,11 @@ class Observer {
   [[nodiscard]] bool is_alive() const noexcept { return socket_.is_alive(); }
 
  private:
-  [[nodiscard]] Listing list_parts(ListRequest request);
   [[nodiscard]] ReceivedMessage exchange(MessageType type, std::vector<std::byte> fields,
                                          MessageType expected);
 
   PacketSocket socket_;
+  std::optional<NameCounts> names_;
   std::uint32_t last_tag_ = 0;
 };
 

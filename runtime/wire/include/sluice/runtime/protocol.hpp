@@ -21,7 +21,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 44;
+inline constexpr std::uint32_t protocol_version = 45;
 
 /// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
 /// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
@@ -131,9 +131,10 @@ struct Opened {
   StepPattern pattern = {};
   std::vector<LogRange> ranges = {};
   PublishAt publish_at = PublishAt::close;
-  std::uint64_t origin = 0;   ///< the first of the steps that continue one another
-  std::string path = {};      ///< when the data is in files: the file, as its writer named it; no header
-  bool is_continued = false;  ///< for a writer: each process continues the log that it wrote last
+  std::uint64_t origin = 0;  ///< the first of the steps that continue one another
+  std::string path = {};     ///< when the data is in files: the file, as its writer named it; no header
+  bool stays =
+      false;  ///< a writer: in the log that it wrote last; a reader: at this step, until it is written
   /// where data of the step's own logs begins; empty: at 0 in all logs
   std::vector<std::uint64_t> first_offsets = {};
   bool is_in_files = false;         ///< the data is in the file at `path`, whatever the rule says
@@ -221,9 +222,10 @@ struct Plans {
 struct ImageMade {
   std::uint64_t bytes = 0;
   // Of an open that wants bytes:
-  std::string path = {};   ///< the file that has the data; empty: the memory file has it
-  std::uint64_t step = 0;  ///< of the image
-  bool grows = false;      ///< the next image of the step may have other bytes
+  std::string path = {};    ///< the file that has the data; empty: the memory file has it
+  std::uint64_t step = 0;   ///< of the image
+  bool grows = false;       ///< the next image of the step may have other bytes
+  std::uint64_t count = 0;  ///< as FileOpened::count
 };
 
 /// A process of the writer opens a file by the C library: docs/design/written-files.md.
@@ -243,10 +245,12 @@ struct OpenFile {
   std::string save_in = {};       ///< directory where it is saved at an fsync; empty: it is not
 };
 /// The descriptor is attached: opened with the flags, for this process alone. `is_ordinary`: the run has no
-/// such file, and the process uses the disk. `names`: that the file has in the run.
+/// such file, and the process uses the disk. `names`: that the file has in the run. `count`: of NameCounts,
+/// as long as the path leads to this file; 0: nobody knows how long.
 struct FileOpened {
   bool is_ordinary = false;
   std::uint32_t names = 1;
+  std::uint64_t count = 0;
 };
 
 /// A file of the operating system, whatever name or descriptor it has: st_dev and st_ino. File systems number
