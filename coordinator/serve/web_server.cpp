@@ -104,7 +104,7 @@ WebRequest request_of(std::string_view target) {
 /// The page may use what comes from here, and nothing else. For some browsers, 'self' has no WebSockets.
 Answer answer_of(const WebAnswer& given, const Request& request) {
   Answer answer{static_cast<http::status>(given.status), request.version()};
-  answer.set(http::field::content_type, given.type);
+  answer.set(http::field::content_type, given.type.empty() ? "text/plain; charset=utf-8" : given.type);
   answer.set(http::field::cache_control, "no-store");
   answer.set("Referrer-Policy", "no-referrer");
   answer.set("Content-Security-Policy",

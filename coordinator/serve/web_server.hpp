@@ -15,7 +15,7 @@ struct WebRequest {
 
 struct WebAnswer {
   unsigned status = 200;  ///< of HTTP
-  std::string type = "text/plain; charset=utf-8";
+  std::string type = {};  ///< empty: plain text
   std::string body = {};
 };
 

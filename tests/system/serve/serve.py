@@ -88,6 +88,7 @@ class Served:
         try:
             self.get(path, **query)
         except urllib.error.HTTPError as error:
+            expect(error.headers["Content-Type"] == "text/plain; charset=utf-8", f"the type of a refusal: {error.headers}")
             return error.code, error.read().decode()
         sys.exit(f"FAILED: {path} {query} was answered")
 
