@@ -15,7 +15,6 @@ void StepIndex::set_header(std::span<const std::byte> encoded) {
 void StepIndex::update(std::span<const LogView> logs, bool is_final, Visibility reach) {
   if (!damage_.empty()) throw Error(NC_EIO, damage_);
   if (is_final_) return;
-  scan_.expect_newer_memory(!is_final);
   try {
     for (std::size_t i = 0; i < logs.size(); ++i)
       read(static_cast<std::uint32_t>(i), logs[i], is_final, reach);

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "sluice/formats/error.hpp"
+
 namespace sluice::runtime {
 
 namespace {
@@ -36,22 +38,32 @@ std::atomic_ref<std::uint64_t> count_at(const Mapping& memory, std::size_t place
 
 }  // namespace
 
-NameCounts::NameCounts()
-    : page_(std::make_shared<const FileDescriptor>(create_segment(extent_of_page.bytes))),
-      memory_(*page_, extent_of_page, Mapping::Access::read_write) {}
+NameCounts::NameCounts() {
+  try {
+    page_ = std::make_shared<const FileDescriptor>(create_segment(extent_of_page.bytes));
+    memory_ = Mapping(*page_, extent_of_page, Mapping::Access::read_write);
+  } catch (const IoError&) {  // a limit on file sizes, for instance: all processes ask, then
+    page_.reset();
+  }
+}
 
 NameCounts::NameCounts(const FileDescriptor& page) : memory_(page, extent_of_page, Mapping::Access::read) {}
 
 std::uint64_t NameCounts::of(std::string_view path) const noexcept {
-  const std::uint64_t of_all = count_at(memory_, 0);
+  const std::uint64_t of_all = count_of_all();
   return of_all == stopped ? 0 : 1 + of_all + count_at(memory_, place_of(path));
 }
 
+std::uint64_t NameCounts::count_of_all() const noexcept {
+  return memory_.bytes().empty() ? stopped : count_at(memory_, 0).load();
+}
+
 bool NameCounts::may_have_files(std::string_view directory) const noexcept {
-  return count_at(memory_, 0) == stopped || count_at(memory_, place_of_directory(directory)) != 0;
+  return count_of_all() == stopped || count_at(memory_, place_of_directory(directory)) != 0;
 }
 
 void NameCounts::change(std::string_view path) noexcept {
+  if (memory_.bytes().empty()) return;
   const std::size_t slash = path.rfind('/');
   ++count_at(memory_, place_of(path));
   ++count_at(memory_, place_of_directory(path.substr(0, slash == path.npos ? 0 : slash)));
@@ -62,7 +74,7 @@ void NameCounts::change_all() noexcept {
 }
 
 void NameCounts::stop() noexcept {
-  count_at(memory_, 0) = stopped;
+  if (!memory_.bytes().empty()) count_at(memory_, 0) = stopped;
   page_.reset();
 }
 

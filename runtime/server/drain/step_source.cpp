@@ -93,6 +93,7 @@ StepSource::StepSource(const matcher::StepView& view, const Parts& parts)
     return;
   }
   index_.set_header(view.header);
+  if (shows_all_) index_.expect_newer_memory();
   index_.update(view.logs, !shows_all_,
                 shows_all_ ? matcher::Visibility::everything : matcher::Visibility::published);
 }

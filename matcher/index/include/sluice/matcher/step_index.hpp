@@ -27,6 +27,8 @@ class StepIndex {
 
   /// Reads new entries in the tables of `logs`. Each call passes the same logs; their lists of segments may
   /// have grown. `is_final`: the tables will not change any more, and are not read again. `reach` is the same
+  /// As TableScan: the logs of update() may be older than the tables.
+  void expect_newer_memory() noexcept { scan_.expect_newer_memory(true); }
   /// in each call. Throws Error(NC_EIO) when a table is damaged, also in every later call.
   void update(std::span<const LogView> logs, bool is_final, Visibility reach = Visibility::published);
 

@@ -12,7 +12,7 @@ namespace sluice::runtime {
 /// directory need not ask where the run has had no file. Many paths have one count.
 class NameCounts {
  public:
-  /// Of a matcher. Throws IoError.
+  /// Of a matcher. Where no memory is to be had, it has stopped from the begin.
   NameCounts();
   /// Of a process, as its matcher has made it. Throws as Mapping does.
   explicit NameCounts(const FileDescriptor& page);
@@ -35,6 +35,8 @@ class NameCounts {
   [[nodiscard]] const std::shared_ptr<const FileDescriptor>& page() const noexcept { return page_; }
 
  private:
+  [[nodiscard]] std::uint64_t count_of_all() const noexcept;
+
   std::shared_ptr<const FileDescriptor> page_;  ///< shared with messages
   Mapping memory_;
 };
