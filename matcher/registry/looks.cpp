@@ -31,7 +31,8 @@ void Looks::ask(Component& component) {
   request.has_ended = component.is_ending;
   for (const ProcessId id : component.live) {
     const Process& process = processes_.at(id);
-    if (!process.is_blocked() || process.has_files_alone()) continue;
+    if (!process.is_blocked() && !process.has_wait()) continue;
+    if (process.has_files_alone()) continue;
     if (process.place.node != 0) return;
     request.processes.push_back(process.process_id);
   }

@@ -42,7 +42,7 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
   // The first matcher of a node has the files of all its processes.
   if (process.connections == 1 || place.index != 0) process.place = place;
   if (rank != no_rank) process.rank = rank;  // a connection of the matcher's own does not know it
-  if (started_by == StartedBy::component) parts_->processes.forget_size(*process.component);
+  if (started_by == StartedBy::component) process.component->processes = 0;
   const bool is_new = process.connections == 1;
   if (is_new && process.component->processes == 0 && !process.component->is_attached())
     parts_->retention.review_steps_read_by(*process.component);
@@ -571,6 +571,10 @@ void Registry::add_unpublished(const ListRequest& request, Listing& listing) con
   parts_->files.for_each([&](const DatasetKey& key, bool is_closed) { add(key, key.name, is_closed); });
   for (const Step* const step : parts_->datasets.in_progress())
     if (!step->is_in_files) add(step->key, step->path, parts_->datasets.at(step->key).is_closed_by());
+}
+
+void Registry::note_act(ProcessId id) {
+  if (Process* const process = parts_->processes.find(id)) ProcessTable::change(*process, [] {});
 }
 
 void Registry::looked(std::uint64_t number, bool is_idle) {

@@ -6,12 +6,29 @@
 #include "registry_parts.hpp"
 
 namespace sluice::matcher {
+namespace {
+
+/// Of unknown size: a look has seen all of it asleep, or that is supposed.
+bool is_asleep(const Component& component, Others others) {
+  return component.processes == 0 && (others == Others::wait || component.look == Look::idle);
+}
+
+/// A thread waits, and some connections do not. While all threads sleep, nobody uses these.
+bool has_idle_connections(const Process& process) {
+  return process.has_wait() && !process.is_blocked();
+}
+
+}  // namespace
 
 WaitAnalysis::WaitAnalysis(const RegistryParts& parts, std::vector<Gatherings::Present> gathered,
                            Others others)
     : parts_(parts), gathered_(std::move(gathered)), others_(others) {
   for (const auto& [name, component] : parts.processes.components())
     stuck_in_component_[name] = component.blocked;
+  for (const auto& [name, component] : parts.processes.components())
+    if (is_asleep(component, others_))
+      for (const ProcessId id : component.live)
+        stuck_in_component_[name] += has_idle_connections(parts.processes.processes().at(id)) ? 1U : 0U;
   for (const Gatherings::Present& present : gathered_) {
     for (const ProcessId id : present.processes) {
       const Process* const process = parts.processes.processes().find(id);
@@ -132,7 +149,9 @@ bool WaitAnalysis::is_stuck(const Group& group) const {
 
 bool WaitAnalysis::is_blocked(const Process& process) const {
   if (only_gathered_.contains(process.id)) return true;
-  if (!process.is_blocked() || !is_proven_) return process.is_blocked();
+  const bool is_blocked =
+      process.is_blocked() || (is_asleep(*process.component, others_) && has_idle_connections(process));
+  if (!is_blocked || !is_proven_) return is_blocked;
   return process.has_files_alone() || process.look == Look::idle || process.component->look == Look::idle;
 }
 

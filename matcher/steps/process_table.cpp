@@ -1,7 +1,6 @@
 #include "sluice/matcher/process_table.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/client_requests.hpp"
@@ -81,10 +80,7 @@ Process& ProcessTable::connect(const std::string& component_name, std::uint64_t 
     process.component = &component(component_name);
     process.token = token;
     process.process_id = process_id;
-    Component& its = *process.component;
-    its.live.insert(process.id);
-    // More processes than were started: some start others, so their final number is unknown.
-    if (its.live.size() + its.ended.size() > its.processes) forget_size(its);
+    note_start(process);
   }
   Process& process = processes_.at(entry->second);
   process.component->has_connected = true;
@@ -92,10 +88,11 @@ Process& ProcessTable::connect(const std::string& component_name, std::uint64_t 
   return process;
 }
 
-void ProcessTable::forget_size(Component& component) {
-  if (std::exchange(component.processes, 0) == 0) return;
-  const auto is_blocked = [&](ProcessId id) { return processes_.at(id).is_blocked(); };
-  component.blocked = static_cast<std::uint32_t>(std::ranges::count_if(component.live, is_blocked));
+/// More processes than were started: some start others, so their final number is unknown.
+void ProcessTable::note_start(const Process& process) {
+  Component& component = *process.component;
+  component.live.insert(process.id);
+  if (component.live.size() + component.ended.size() > component.processes) component.processes = 0;
 }
 
 Process& ProcessTable::at(ProcessId id) {

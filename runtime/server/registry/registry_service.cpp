@@ -120,6 +120,7 @@ void RegistryService::take(std::uint32_t from, ClientRequest& request) {
   if (const auto* const hello = std::get_if<Hello>(&request.request)) return greet(id, *hello);
   const Connection* const found = connections_.find(id);
   if (found == nullptr) return;  // its component has exited meanwhile
+  registry_.note_act(found->process);
   const Requester requester{{request.connection, request.tag, from}, found->process};
   std::visit([&](auto& body) { serve_or_refuse(requester, body); }, request.request);
 }
@@ -157,6 +158,7 @@ void RegistryService::call_all(std::uint32_t from, GroupCall call) {
     }
     callers.push_back({requester.ticket, requester.process, caller.rank});
     registry_.expect(found->process);
+    registry_.note_act(found->process);
   }
   serve_series([&] {
     const auto follows = is_create ? matcher::WrittenFile{} : registry_.closed_file(call.call.key);

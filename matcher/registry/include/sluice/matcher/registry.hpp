@@ -171,6 +171,8 @@ class Registry {
   /// Another matcher has destroyed its segment on disk.
   void spill_gone(SegmentId segment);
 
+  /// The process has sent something: what looks have seen of it, or are about to tell, is outdated.
+  void note_act(ProcessId process);
   /// The answer to LookRequest. Ignored when the processes have resumed since.
   void looked(std::uint64_t number, bool is_idle);
   /// Call this from time to time: reports waits that look hopeless but are not proved to be, and looks again.

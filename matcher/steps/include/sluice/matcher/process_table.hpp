@@ -116,11 +116,14 @@ struct Process {
   [[nodiscard]] GroupMembership writes(const Step& step) const noexcept;
   /// It has ended, and files of it are not published yet.
   [[nodiscard]] bool has_files_alone() const noexcept { return connections == 0 && files > 0; }
-  /// Every known thread of the process waits; of one that has ended, all of its files. Where the size of the
-  /// component is not known, one is enough: looks see all threads, and two libraries may have connections.
+  /// At least one of its threads waits. The others may have connections that nobody uses: two libraries of a
+  /// process have some each.
+  [[nodiscard]] bool has_wait() const noexcept {
+    return connections > 0 && waits + inbound_waits->size() > 0;
+  }
+  /// Every known thread of the process waits; of one that has ended, all of its files.
   [[nodiscard]] bool is_blocked() const noexcept {
     const std::size_t waiting = waits + inbound_waits->size();
-    if (component->processes == 0 && connections > 0) return waiting > 0;
     return waiting > 0 && waiting >= (connections > 0 ? connections : files);
   }
 };
@@ -155,9 +158,6 @@ class ProcessTable {
     process.component->blocked -= was_blocked ? 1U : 0U;
   }
 
-  /// The number of the component's processes is not known any more.
-  void forget_size(Component& component);
-
   /// The component has failed, and is started again. All its processes have been erased.
   static void restart(Component& component);
 
@@ -177,6 +177,7 @@ class ProcessTable {
   [[nodiscard]] std::vector<ProcessId> processes_of(const Component& component) const;
 
  private:
+  static void note_start(const Process& process);
   /// Whether the member has started when so many have ended.
   [[nodiscard]] static bool has_turn(const Component& member, std::size_t ended) noexcept {
     return member.at_most == 0 || member.place < ended + member.at_most;
