@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "child_process.hpp"
+#include "format.hpp"
 #include "launch.hpp"
 
 namespace sluice::coordinator {
@@ -30,9 +31,8 @@ constexpr std::array<const char*, 10> variables_of_nodes{"HYDRA_HOST_FILE",
                                                          "LSB_DJOB_HOSTFILE"};
 
 std::string own_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
+  const std::string name = host_name();
+  return name.empty() ? "localhost" : name;
 }
 
 /// Removes the domain, as mpirun does.

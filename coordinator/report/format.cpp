@@ -1,7 +1,10 @@
 #include "format.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdio>
 
 namespace sluice::coordinator {
@@ -62,6 +65,34 @@ std::string in_quotes(std::string_view text) {
     result += c;
   }
   return result + '"';
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string as_shell_command(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    const bool is_plain =
+        !word.empty() &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@") ==
+            std::string::npos;
+    if (is_plain) {
+      text += word;
+      continue;
+    }
+    text += "$'";
+    for (const char c : word)
+      text += c == '\n'                ? "\\n"
+              : c == '\t'              ? "\\t"
+              : c == '\'' || c == '\\' ? std::string("\\") + c
+                                       : std::string(1, c);
+    text += '\'';
+  }
+  return text;
 }
 
 std::size_t utf8_character_bytes(std::string_view text) noexcept {

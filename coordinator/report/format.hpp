@@ -20,6 +20,12 @@ namespace sluice::coordinator {
 /// The text in double quotes, for YAML.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+/// The command on one line, as a user would type it into a shell.
+[[nodiscard]] std::string as_shell_command(const std::vector<std::string>& words);
+
+/// The name of this machine; empty where the system does not tell.
+[[nodiscard]] std::string host_name();
+
 /// The length of the UTF-8 character at the beginning of the text, in bytes; 0: it is none.
 [[nodiscard]] std::size_t utf8_character_bytes(std::string_view text) noexcept;
 

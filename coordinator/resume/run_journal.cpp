@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <span>
 #include <thread>
 
+#include "format.hpp"
 #include "log_directory.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/step_record.hpp"
@@ -24,8 +24,7 @@ constexpr const char* journal_begin = "sluice-run\t1";
 /// This machine, and which start of it this is; empty where the system does not tell.
 FormerRun::Machine this_machine() {
   FormerRun::Machine machine;
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) machine.name = name.data();
+  machine.name = host_name();
   std::ifstream("/proc/sys/kernel/random/boot_id") >> machine.start;
   return machine;
 }

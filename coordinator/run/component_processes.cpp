@@ -5,6 +5,7 @@
 #include <map>
 
 #include "descriptor_limit.hpp"
+#include "format.hpp"
 #include "rank_terminals.hpp"
 #include "readiness.hpp"
 #include "sluice/runtime/run_processes.hpp"

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "format.hpp"
 #include "mpi_launchers.hpp"
 #include "run_journal.hpp"
 #include "sluice/formats/error.hpp"

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
+#include "format.hpp"
 #include "log_directory.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/rules.hpp"
@@ -104,11 +104,10 @@ namespace {
 /// Makes Open MPI's top directory for sessions, with something in it. Two jobs that begin at once would both
 /// make it, and the second one would fail; a job that ends removes it when it is empty.
 void make_top_session_directory(const std::filesystem::path& base) {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return;
-  const std::string_view whole(name.data());
-  const std::string host(whole.substr(0, whole.find('.')));  // Open MPI's name of the node
-  std::error_code ignored;                                   // then Open MPI makes it
+  const std::string whole = host_name();
+  if (whole.empty()) return;
+  const std::string host = whole.substr(0, whole.find('.'));  // Open MPI's name of the node
+  std::error_code ignored;                                    // then Open MPI makes it
   std::filesystem::create_directories(base / ("ompi." + host + '.' + std::to_string(::geteuid())) / "run",
                                       ignored);
 }
@@ -129,29 +128,6 @@ std::string text_of_rest(const std::string& command, const std::vector<pid_t>& r
          (rest.size() > 1 ? " and others" : "") +
          " in the background: opens of coupled files there fail from now on. Let the command wait for them "
          "(wait)";
-}
-
-std::string as_shell_command(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += ' ';
-    const bool is_plain =
-        !word.empty() &&
-        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@") ==
-            std::string::npos;
-    if (is_plain) {
-      text += word;
-      continue;
-    }
-    text += "$'";
-    for (const char c : word)
-      text += c == '\n'                ? "\\n"
-              : c == '\t'              ? "\\t"
-              : c == '\'' || c == '\\' ? std::string("\\") + c
-                                       : std::string(1, c);
-    text += '\'';
-  }
-  return text;
 }
 
 }  // namespace sluice::coordinator

@@ -58,7 +58,4 @@ void part_jobs(Environment& environment, const RunDirectory& directory, const st
 /// What the terminal says of processes that a command, which has ended, has left for too long.
 [[nodiscard]] std::string text_of_rest(const std::string& command, const std::vector<pid_t>& rest);
 
-/// The command on one line, as a user would type it into a shell.
-[[nodiscard]] std::string as_shell_command(const std::vector<std::string>& words);
-
 }  // namespace sluice::coordinator

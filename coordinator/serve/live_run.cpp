@@ -46,6 +46,12 @@ void write_files(JsonWriter& json, const std::vector<runtime::PublishedFile>& fi
   json.end_list();
 }
 
+/// Empty: it is not in the address.
+std::string value_of(const WebRequest& request, const char* key) {
+  const auto found = request.query.find(key);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
 bool goes_on(const RunRecord& run) {
   const std::vector<RunRecord> runs = find_runs();
   return std::ranges::find(runs, run.process, &RunRecord::process) != runs.end();
@@ -69,11 +75,7 @@ const std::vector<runtime::PublishedFile>& LiveRun::files() {
 }
 
 const runtime::PublishedFile& LiveRun::find(const WebRequest& request) {
-  const auto value = [&](const char* key) {
-    const auto found = request.query.find(key);
-    return found == request.query.end() ? std::string() : found->second;
-  };
-  const std::string path = value("path"), rule = value("rule");
+  const std::string path = value_of(request, "path"), rule = value_of(request, "rule");
   const auto found = std::ranges::find_if(files(), [&](const runtime::PublishedFile& file) {
     return path.empty() ? std::to_string(file.key.rule) == rule : file.path == path;
   });
@@ -134,10 +136,8 @@ WebAnswer LiveRun::answer(const WebRequest& request) {
   try {
     const StepFile file = open(find(request));
     if (request.path == "file") return {200, "application/json", describe_file(file)};
-    const auto value = [&](const char* key) {
-      return request.query.contains(key) ? request.query.at(key) : std::string();
-    };
-    return {200, "application/octet-stream", field_of(file, value("variable"), value("at"))};
+    return {200, "application/octet-stream",
+            field_of(file, value_of(request, "variable"), value_of(request, "at"))};
   } catch (const Error& error) {
     const bool is_there = error.status() != NC_ENOENT;
     if (observer_ && !observer_->is_alive()) observer_.reset();

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pwd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,13 +10,17 @@
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 
+#include "format.hpp"
 #include "live_run.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/session.hpp"
 #include "web_server.hpp"
 
 namespace sluice::coordinator {
@@ -27,13 +30,11 @@ using runtime::FileDescriptor;
 
 /// 128 bits that nobody can guess.
 std::string new_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw IoError(NC_EIO, errno, "the token", "draw");
-  std::string token;
-  constexpr const char* digits = "0123456789abcdef";
-  for (const unsigned char byte : bytes) token += {digits[byte >> 4], digits[byte & 15]};
-  return token;
+  constexpr std::size_t digits = 32;
+  std::array<char, digits + 1> token{};
+  std::snprintf(token.data(), token.size(), "%016" PRIx64 "%016" PRIx64, runtime::random_number(),
+                runtime::random_number());
+  return token.data();
 }
 
 void listen_at(const FileDescriptor& listening, const sockaddr* address, socklen_t bytes,
@@ -81,9 +82,7 @@ FileDescriptor listen_at_socket(const std::string& path) {
 
 std::string own_login() {
   const passwd* const entry = ::getpwuid(::geteuid());
-  std::array<char, 256> host{};
-  (void)::gethostname(host.data(), host.size() - 1);
-  return std::string(entry != nullptr ? entry->pw_name : "USER") + "@" + host.data();
+  return std::string(entry != nullptr ? entry->pw_name : "USER") + "@" + host_name();
 }
 
 void print_address(const RunRecord& run, const ServeOptions& options, const std::string& token) {

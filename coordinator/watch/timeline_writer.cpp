@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <thread>
 
+#include "format.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/storage/tab_line.hpp"
 #include "timeline.hpp"
@@ -24,17 +24,6 @@ std::string cell(std::string_view text) {
 template <class Number>
 requires std::is_arithmetic_v<Number> std::string cell(Number number) {
   return std::to_string(number);
-}
-
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
-std::string words_of(const workflows::Component& component) {
-  std::string words;
-  for (const std::string& word : component.command) words += (words.empty() ? "" : " ") + word;
-  return words;
 }
 
 bool has_calls(runtime::Activity::Kind kind) noexcept {
@@ -55,7 +44,7 @@ TimelineWriter::TimelineWriter(const std::filesystem::path& log_directory,
        std::thread::hardware_concurrency());
   for (const workflows::Component& component : workflow.components) {
     line("component", component.name, component.ranks);
-    line("command", component.name, words_of(component));
+    line("command", component.name, as_shell_command(component.command));
   }
   for (std::size_t i = 0; i < workflow.files.size(); ++i) {
     const workflows::FileRule& rule = workflow.files[i];

@@ -432,12 +432,17 @@ next();
 </script></body>"""
 
 
+def copy_with(path, name, script):
+    """The page with a script at its end."""
+    with open(path) as page, open(name, "w") as copy:
+        copy.write(page.read().replace("<head>", FRAMES).replace("</body>", script))
+
+
 def report_keys():
     """The timeline is moved by keys alone, and the page follows the colours of the system."""
     run_for_report()
     path = call(SLUICE, "report", "log", status=0).out.strip()
-    with open(path) as page, open("keys.html", "w") as copy:
-        copy.write(page.read().replace("<head>", FRAMES).replace("</body>", PRESS))
+    copy_with(path, "keys.html", PRESS)
     papers = {}
     for name, more in COLOURS.items():
         drawn = browse("keys.html", "--dump-dom", *more)
@@ -471,8 +476,7 @@ def report_tables():
     """Tables are folded, and can be sorted and searched."""
     run_for_report()
     path = call(SLUICE, "report", "log", status=0).out.strip()
-    with open(path) as page, open("tables.html", "w") as copy:
-        copy.write(page.read().replace("<head>", FRAMES).replace("</body>", HANDLE))
+    copy_with(path, "tables.html", HANDLE)
     drawn = browse("tables.html", "--dump-dom")
     expect("CONSOLE" not in drawn.err, "the script complains: " + drawn.err)
     seen = re.search(r'data-seen="([^"]*)"', drawn.out)[1]
