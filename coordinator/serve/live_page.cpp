@@ -18,7 +18,7 @@ constexpr const char* html = R"page(<!DOCTYPE html>
 <body>
 <header>
 <h1 id="run">Sluice</h1><span id="state" class="pill">connecting</span>
-<dl id="figures"></dl>
+<dl id="figures"></dl><a href="report" target="_blank">report</a>
 </header>
 <main>
 <div>

@@ -9,9 +9,10 @@
 #include "format.hpp"
 #include "json_writer.hpp"
 #include "live_page.hpp"
+#include "recorded_run.hpp"
+#include "report_page.hpp"
 #include "sluice/formats/error.hpp"
 #include "status_text.hpp"
-#include "timeline.hpp"
 
 namespace sluice::coordinator {
 namespace {
@@ -31,9 +32,23 @@ std::vector<std::string> last_events(const std::filesystem::path& log_directory)
   return lines;
 }
 
-void write_files(JsonWriter& json, const std::vector<runtime::PublishedFile>& files) {
+/// Of a file that a run has left: "on disk"; "changed" after its end, by somebody else; or "gone".
+std::string state_of(const std::string& path, std::filesystem::file_time_type end_of_run) {
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(path, error);
+  return error ? "gone" : time > end_of_run + std::chrono::seconds{1} ? "changed" : "on disk";
+}
+
+bool is_there(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::exists(path, none);
+}
+
+/// `end_of_run`: null while it goes on.
+void write_files(JsonWriter& json, const std::vector<runtime::PublishedFile>& files,
+                 const std::filesystem::file_time_type* end_of_run) {
   constexpr std::size_t most_files = 200;
-  json.begin_list();
+  json.key("published").begin_list();
   for (std::size_t i = 0; i < std::min(files.size(), most_files); ++i) {
     json.begin_object()
         .member("name", files[i].name)
@@ -41,6 +56,7 @@ void write_files(JsonWriter& json, const std::vector<runtime::PublishedFile>& fi
         .member("rule", files[i].key.rule)
         .member("publication", files[i].publication)
         .member("age_ms", files[i].age_ms)
+        .member("state", end_of_run != nullptr ? state_of(files[i].path, *end_of_run) : "published")
         .end_object();
   }
   json.end_list();
@@ -54,7 +70,7 @@ std::string value_of(const WebRequest& request, const char* key) {
 
 bool goes_on(const RunRecord& run) {
   const std::vector<RunRecord> runs = find_runs();
-  return std::ranges::find(runs, run.process, &RunRecord::process) != runs.end();
+  return std::ranges::find(runs, run.log_directory, &RunRecord::log_directory) != runs.end();
 }
 
 }  // namespace
@@ -67,7 +83,7 @@ runtime::Observer& LiveRun::observer() {
 const std::vector<runtime::PublishedFile>& LiveRun::files() {
   constexpr std::chrono::milliseconds fresh{300};
   const auto now = std::chrono::steady_clock::now();
-  if (!files_.empty() && now - files_time_ < fresh) return files_;
+  if (record_ || (!files_.empty() && now - files_time_ < fresh)) return files_;
   files_ = observer().list({}).files;
   files_time_ = now;
   std::ranges::sort(files_, std::ranges::greater(), &runtime::PublishedFile::publication);
@@ -77,7 +93,8 @@ const std::vector<runtime::PublishedFile>& LiveRun::files() {
 const runtime::PublishedFile& LiveRun::find(const WebRequest& request) {
   const std::string path = value_of(request, "path"), rule = value_of(request, "rule");
   const auto found = std::ranges::find_if(files(), [&](const runtime::PublishedFile& file) {
-    return path.empty() ? std::to_string(file.key.rule) == rule : file.path == path;
+    return path.empty() ? std::to_string(file.key.rule) == rule && (!record_ || is_there(file.path))
+                        : file.path == path;
   });
   if (found != files_.end()) return *found;
   throw Error(NC_ENOENT,
@@ -85,8 +102,11 @@ const runtime::PublishedFile& LiveRun::find(const WebRequest& request) {
 }
 
 StepFile LiveRun::open(const runtime::PublishedFile& file) {
-  runtime::FileImage image = observer().image(file.key, file.path);
-  if (!image.file) image.file.reset(::open(image.made.path.c_str(), O_RDONLY | O_CLOEXEC));
+  runtime::FileImage image;
+  image.made.path = file.path;
+  if (!record_) image = observer().image(file.key, file.path);
+  // another file may have its place by now, even a FIFO, which nobody writes
+  if (!image.file) image.file.reset(::open(image.made.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!image.file) throw IoError(NC_ENOENT, errno, image.made.path, "open");
   return {std::move(image.file), file.path};
 }
@@ -99,41 +119,71 @@ std::string LiveRun::state() {
   JsonWriter more;
   more.member("state", "running")
       .member("began", static_cast<std::int64_t>(run_.began))
-      .member("flow", run_.flow)
-      .key("published");
-  write_files(more, files());
+      .member("flow", run_.flow);
+  write_files(more, files(), nullptr);
   more.member("events", last_events(run_.log_directory));
   return "{\"status\":" + status_ + "," + more.text() + "}";
 }
 
-std::string LiveRun::end() const {
-  std::string verdict;
-  try {
-    verdict = read_timeline(run_.log_directory).verdict;
-  } catch (const Error&) {  // the run keeps none
-  }
+bool LiveRun::has_ended() {
+  if (observer_ && !observer_->is_alive()) observer_.reset();
+  if (observer_ || goes_on(run_)) return false;
+  read_record();
+  return true;
+}
+
+/// Reads it again where the run adds its last lines.
+void LiveRun::read_record() {
+  std::error_code error;
+  const auto time =
+      std::filesystem::last_write_time(std::filesystem::path(run_.log_directory) / timeline_file, error);
+  if (record_ && (error || time == record_time_)) return;
+  record_time_ = time;
+  record_.emplace();
+  files_.clear();
+  if (error) return;  // what was seen last stays
+  record_ = read_timeline(run_.log_directory);
+  files_ = kept_files(run_.log_directory);
+  status_ = status_as_json(view_of(*record_), run_.name, run_.process, std::nullopt, {});
+}
+
+std::string LiveRun::end() {
   JsonWriter more;
-  more.member("state", "ended").member("text", verdict.empty() ? "its end was not recorded" : verdict);
+  more.member("state", "ended")
+      .member("text", record_->verdict.empty() ? "its end was not recorded" : record_->verdict)
+      .member("began", static_cast<std::int64_t>(run_.began))
+      .member("kept", files_.size())
+      .key("history");
+  write_history(more, *record_);
+  write_files(more, files_, &record_time_);
   more.member("events", last_events(run_.log_directory));
   return "{\"status\":" + status_ + "," + more.text() + "}";
 }
 
 std::string LiveRun::news() {
   try {
-    return state();
+    return has_ended() ? end() : state();
   } catch (const std::exception& error) {
     observer_.reset();
-    if (!goes_on(run_)) return end();
     JsonWriter more;
     more.member("state", "silent").member("text", error.what());
     return "{\"status\":" + status_ + "," + more.text() + "}";
   }
 }
 
+std::string LiveRun::report() const {
+  const Timeline timeline = read_timeline(run_.log_directory);
+  return as_page(timeline, figures_of(timeline));
+}
+
 WebAnswer LiveRun::answer(const WebRequest& request) {
   if (const WebAnswer* const part = part_of_page(request.path)) return *part;
-  if (request.path != "file" && request.path != "field") return {404, {}, "there is no such page\n"};
+  const bool is_report = request.path == "report";
+  if (request.path != "file" && request.path != "field" && !is_report)
+    return {404, {}, "there is no such page\n"};
   try {
+    if (is_report) return {200, "text/html; charset=utf-8", report(), true};
+    (void)has_ended();
     const StepFile file = open(find(request));
     if (request.path == "file") return {200, "application/json", describe_file(file)};
     return {200, "application/octet-stream",

@@ -57,15 +57,18 @@ function show() {
   recent.push(status);
   if (recent.length > 6) recent.shift();
   const rate = total => rateSince(total(status), total(recent[0])), put = rate(each => each.put_bytes), got = rate(each => each.get_bytes + each.opened_bytes);
+  if (news.history) history.splice(0, history.length, ...news.history);
   if (news.state === "running") history.push({ time: status.time_ms, used: sum("used_bytes"), limit: sum("limit_bytes"), spilled: sum("spilled_bytes"), put, got });
   if (history.length > most) history.shift();
   const figures = [["memory", bytes(sum("used_bytes")) + " of " + bytes(sum("limit_bytes"))], ["put", bytes(status.put_bytes)], ["got", bytes(status.get_bytes + status.opened_bytes)],
     ["files", String(status.rules.reduce((total, rule) => total + rule.files, 0))]];
+  if (news.state === "ended" && news.began) figures.unshift(["began", new Date(news.began * 1000).toLocaleString()], ["took", clock(status.time_ms)]);
   by("figures").replaceChildren(...figures.map(([name, value]) => make("div", "", make("dt", "", name), make("dd", "", value))));
   const families = [...new Set(status.components.map(each => familyOf(each.name)))].map(family => status.components.filter(each => familyOf(each.name) === family));
   by("components").replaceChildren(...families.map(all => all.length > 1 ? crowd(all) : component(all[0])));
   by("memory-text").textContent = "at most " + bytes(sum("peak_bytes")) + (sum("spilled_bytes") ? ", " + bytes(sum("spilled_bytes")) + " on disk" : "");
-  by("rates-text").textContent = "put " + bytes(put) + "/s, got " + bytes(got) + "/s";
+  const seconds = status.time_ms / 1000 || 1, average = news.state === "ended";
+  by("rates-text").textContent = "put " + bytes(average ? status.put_bytes / seconds : put) + "/s, got " + bytes(average ? (status.get_bytes + status.opened_bytes) / seconds : got) + "/s" + (average ? " on average" : "");
   drawHistory();
   drawGraph();
   listFiles(status);
@@ -76,7 +79,7 @@ function show() {
 const published = new Map(), seenLines = new Map();
 function tellEvents() {
   const now = Date.now();
-  for (const each of news.published || []) if (!published.has(each.publication)) published.set(each.publication, { time: now - each.age_ms, text: "published " + short(each.name) });
+  for (const each of news.state === "running" && news.published || []) if (!published.has(each.publication)) published.set(each.publication, { time: now - each.age_ms, text: "published " + short(each.name) });
   for (const line of news.events || []) { const parts = line.match(/^(\S+Z) (.*)$/); if (parts) seenLines.set(line, { time: Date.parse(parts[1]), text: parts[2] }); }
   for (const map of [published, seenLines]) for (const key of map.keys()) { if (map.size <= 300) break; map.delete(key); }
   const lines = [...published.values(), ...seenLines.values()].sort((a, b) => b.time - a.time).slice(0, 60);
@@ -214,10 +217,13 @@ function listFiles(status) {
   const users = file => file.users.map(user => user.component + (user.is_writing ? " writes" : " reads")).concat(file.unread_by.length ? ["unread by " + file.unread_by.join(", ")] : []).join("; ");
   const rows = status.files.map(file => [short(file.name), file.is_published ? "published" : "being written", bytes(file.bytes), users(file)]);
   const listed = new Set(status.files.filter(file => file.is_published).map(file => file.name));
-  for (const file of (news.published || [])) if (!listed.has(file.name) && rows.length < 60) rows.push([short(file.name), "published " + clock(file.age_ms) + " ago", "", ""]);
+  for (const file of (news.published || [])) if (!listed.has(file.name) && rows.length < 60) rows.push([short(file.name), news.state === "running" ? "published " + clock(file.age_ms) + " ago" : stateOf(file), "", ""]);
   by("rows").replaceChildren(...rows.map(row => make("tr", "", ...row.map((cell, i) => make("td", i === 2 ? "number" : "", cell)))));
-  by("more").textContent = status.more_files ? "and " + status.more_files + " more" : rows.length ? "" : "no file is open, unread or there now";
+  const lost = news.state === "ended" ? status.rules.reduce((total, rule) => total + rule.steps, 0) - news.kept : 0;
+  by("more").textContent = lost > 0 ? lost + (lost === 1 ? " step was" : " steps were") + " in memory alone, which is gone; keep: true in a rule leaves files" : status.more_files ? "and " + status.more_files + " more" : rows.length ? "" : "no file is open, unread or there now";
+  if (!field && news.state === "ended" && !news.kept) by("caption").textContent = "The run has left no file of a rule on disk.";
 }
+const stateOf = file => file.state === "changed" ? "changed since the run" : file.state;
 
 // ---- The field ----
 const choice = { rule: null, path: "", variable: "", form: "map", range: "most", at: {}, axes: [] };
@@ -236,9 +242,9 @@ function chooseFiles() {
   if (!rules.length) return;
   if (!rules.includes(choice.rule) && choice.rule === null) choice.rule = rules[0];
   options(by("rule"), news.status.rules.map((rule, i) => [rule.pattern, String(i)]).filter(each => rules.includes(each[1]) || each[1] === choice.rule), choice.rule);
-  const there = ofRule(), newest = there[0];
+  const there = ofRule(), newest = there.find(each => each.state !== "gone");
   if (choice.path && !there.some(each => each.path === choice.path)) there.push({ name: short(choice.path) + " (gone)", path: choice.path });
-  options(by("file"), [["the newest", ""], ...there.map(each => [short(each.name), each.path])], choice.path);
+  options(by("file"), [["the newest", ""], ...there.map(each => [short(each.name) + (/gone|changed/.test(each.state) ? " (" + stateOf(each) + ")" : ""), each.path])], choice.path);
   const shown = newest && (choice.path || newest.path + " " + newest.publication);
   if (shown && shown !== last) { last = shown; refresh(); }
 }

@@ -108,9 +108,11 @@ Answer answer_of(const WebAnswer& given, const Request& request) {
   answer.set(http::field::cache_control, "no-store");
   answer.set("Referrer-Policy", "no-referrer");
   answer.set("Content-Security-Policy",
-             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' "
-             "ws://127.0.0.1:* ws://localhost:*; img-src data:; "
-             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+             std::string(given.has_own_script
+                             ? "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                             : "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' "
+                               "ws://127.0.0.1:* ws://localhost:*; ") +
+                 "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
   answer.set("X-Content-Type-Options", "nosniff");
   answer.keep_alive(request.keep_alive());
   answer.body() = given.body;

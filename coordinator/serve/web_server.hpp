@@ -17,6 +17,7 @@ struct WebAnswer {
   unsigned status = 200;  ///< of HTTP
   std::string type = {};  ///< empty: plain text
   std::string body = {};
+  bool has_own_script = false;  ///< within it; then it may fetch nothing
 };
 
 /// What is served. One thread calls `answer` and `news`, another one `stop`.

@@ -148,6 +148,7 @@ class Reader {
     for (const auto& [place, use] : uses_) {
       sum.put_bytes += use.counters.put_bytes;
       sum.get_bytes += use.counters.get_bytes;
+      sum.opened_bytes += use.counters.opened_bytes;
     }
     auto& traffic = timeline_.traffic;
     if (!traffic.empty() && traffic.back().time_ms == time_ms) traffic.pop_back();

@@ -40,7 +40,7 @@ struct Timeline {
     std::uint64_t used_bytes = 0, limit_bytes = 0, spilled_bytes = 0;
   };
   struct Traffic {
-    std::uint64_t time_ms = 0, put_bytes = 0, get_bytes = 0;
+    std::uint64_t time_ms = 0, put_bytes = 0, get_bytes = 0, opened_bytes = 0;
   };
 
   std::string name;

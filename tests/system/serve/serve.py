@@ -44,7 +44,7 @@ def write_cdl(step, kind="classic"):
                    % (ROWS, COLUMNS, string, MISSING, step, ", ".join(str(int(height(step, row, column))) for row in range(ROWS) for column in range(COLUMNS)), deep, own))
 
 
-def begin_run(steps=2, kind="classic"):
+def begin_run(steps=2, kind="classic", rule=""):
     """A model whose step N is written when the test allows it (step_N), and a reader; it ends with "done"."""
     for step in range(steps):
         write_cdl(step, kind)
@@ -52,7 +52,7 @@ def begin_run(steps=2, kind="classic"):
     script("reader.sh", f"for n in $(seq 0 {steps - 1}); do cat wave_$n.nc > /dev/null || exit 0; done; until test -e done; do sleep 0.05; done")
     matchers = "matchers: " + os.environ["SLUICE_TEST_MATCHERS"] if "SLUICE_TEST_MATCHERS" in os.environ else ""
     with open("flow.yaml", "w") as flow:
-        flow.write("version: 1\nname: waves\nstaging: " + mapping("prewarm: 0", matchers) + "\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]}\n")
+        flow.write("version: 1\nname: waves\nstaging: " + mapping("prewarm: 0", matchers) + "\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: \"wave_*.nc\", writer: model, readers: [reader]" + rule + "}\n")
     return start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
 
 
@@ -68,11 +68,13 @@ def let(run, step):
 
 
 class Served:
-    """The command, and its address."""
+    """The command, and its address. `run`: a process that goes on, or the name of a run that has ended."""
 
     def __init__(self, run, *options):
-        wait_for(lambda: run.poll() is not None or subprocess.run([SLUICE, "status", str(run.pid)], capture_output=True).returncode == 0, "the run")
-        self.process = subprocess.Popen([SLUICE, "serve", str(run.pid), *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if isinstance(run, subprocess.Popen):
+            wait_for(lambda: run.poll() is not None or subprocess.run([SLUICE, "status", str(run.pid)], capture_output=True).returncode == 0, "the run")
+            run = str(run.pid)
+        self.process = subprocess.Popen([SLUICE, "serve", run, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)
         self.lines = [self.process.stdout.readline() for _ in range(3)]
         expect("ssh -L" in self.lines[1], f"what it prints: {self.lines}, {'' if self.lines[0] else self.process.stderr.read()}")
@@ -369,6 +371,72 @@ def end():
     line.close()
     browser.close()
     served.end()
+
+
+def ended():
+    """Of a run that has ended, while it was served or before, the record and the files that it has kept are shown; a file that is gone is named so."""
+    run = begin_run(3, rule=", keep: true")
+    served = Served(run)
+    for step in range(3):
+        let(run, step)
+    end_run(run)
+    expect(is_same(served.field("h", "last,*,*")[1], expected_field(2)), "the newest file after the end")
+    served.end()
+    for place in "log", os.path.abspath("log"):
+        served = Served(place)
+        expect_fields(served, 2)
+        line = WebSocket(served.address + "live")
+        news = json.loads(line.receive())
+        line.close()
+        expect([news[key] for key in ("state", "text", "kept")] == ["ended", "finished", 3] and [each["state"] for each in news["published"]] == ["on disk"] * 3, f"the news: {news}")
+        status = news["status"]
+        expect(status["run"] == "waves" and [each["end"] for each in status["components"]] == ["exited with status 0"] * 2 and status["rules"][0]["files"] == 3 and status["opened_bytes"] > 0, f"the status: {status}")
+        expect(sum(each["used"] for each in news["history"]) > 0 and any("wave" in each or "exit status 0" in each for each in news["events"]), f"the history: {news}")
+        if place == "log":
+            served.end()
+    os.unlink("wave_2.nc")
+    os.utime("wave_0.nc", (time.time() + 100, time.time() + 100))
+    expect_fields(served, 1)
+    expect(served.refusal("field", path=os.path.abspath("wave_2.nc"), variable="h", at="0,*,*")[0] == 404 and served.refusal("file", path="/etc/passwd")[0] == 404, "what is gone, and other files")
+    browser = Browser(served.address)
+    wait_for(lambda: browser.drawn()[:3] == ["wave_1.nc", "h", "map"], "the newest file that is there")
+    expect(browser.value("[...document.getElementById('file').options].map(each => each.textContent)") == ["the newest", "wave_2.nc (gone)", "wave_1.nc", "wave_0.nc (changed since the run)"], "the list of files")
+    expect("waves" == browser.value("document.getElementById('run').textContent") and "wave_*.nc" in browser.value("document.getElementById('graph').textContent"), "the graph")
+    browser.screenshot("ended.png")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    browser = Browser(served.address + "report")
+    wait_for(lambda: "wave_1.nc" in (browser.value("document.body && document.body.textContent") or "") and browser.value("document.getElementById('timeline').width > 300"), "the report")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    served.end()
+    os.rename("log", ".sluice")  # a place without a log
+    expect("no workflow" in call(SLUICE, "serve", status=2).err, "nothing to serve")
+
+
+def kept_nothing():
+    """A run without files on disk: the page says so. Of several runs in .sluice, the last one is served."""
+    for steps in 1, 2:
+        run = begin_run(steps)
+        for step in range(steps):
+            let(run, step)
+        end_run(run)
+        os.makedirs(".sluice", exist_ok=True)
+        os.rename("log", f".sluice/waves-20260101-00000{steps}-{steps}")
+        clear_steps()
+    served = Served("waves")
+    browser = Browser(served.address)
+    wait_for(lambda: "left no file" in (browser.value("document.getElementById('caption') && document.getElementById('caption').textContent") or ""), "the caption")
+    expect(browser.value("document.getElementById('more').textContent").startswith("2 steps were in memory alone"), "what is gone")
+    expect(browser.problems == [], f"the browser complains: {browser.problems}")
+    browser.close()
+    expect(served.refusal("field", rule=0, variable="h", at="0,*,*")[0] == 404, "a field")
+    served.end()
+
+
+def clear_steps():
+    for name in [f"step_{n}" for n in range(9)] + ["done"]:
+        os.unlink(name)
 
 
 def answers(served, path="", **headers):
