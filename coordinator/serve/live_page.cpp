@@ -17,8 +17,8 @@ constexpr const char* html = R"page(<!DOCTYPE html>
 </head>
 <body>
 <header>
-<h1 id="run">Sluice</h1><span id="state" class="pill">connecting</span>
-<dl id="figures"></dl><a href="report" target="_blank">report</a>
+<h1 id="run">Sluice</h1><span id="state" class="pill">connecting</span><a href="report" target="_blank">report</a>
+<dl id="figures"></dl>
 </header>
 <main>
 <div>
@@ -57,7 +57,7 @@ constexpr const char* html = R"page(<!DOCTYPE html>
 const WebAnswer* part_of_page(const std::string& path) {
   static const std::map<std::string, WebAnswer> parts{
       {"", {200, "text/html; charset=utf-8", html}},
-      {"live.js", {200, "text/javascript; charset=utf-8", live_script()}},
+      {"live.js", {200, "text/javascript; charset=utf-8", std::string(live_script()) + field_script()}},
       {"live.css", {200, "text/css; charset=utf-8", live_style()}}};
   const auto found = parts.find(path);
   return found == parts.end() ? nullptr : &found->second;

@@ -127,7 +127,7 @@ std::string LiveRun::state() {
 
 bool LiveRun::has_ended() {
   if (observer_ && !observer_->is_alive()) observer_.reset();
-  if (observer_ || goes_on(run_)) return false;
+  if (!record_ && (observer_ || goes_on(run_))) return false;
   read_record();
   return true;
 }

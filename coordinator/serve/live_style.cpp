@@ -10,6 +10,7 @@ const char* live_style() noexcept {
 @media (prefers-color-scheme: dark) { :root { --ink: #e5e8ee; --paper: #101318; --card: #181c23; --faint: #9aa0ad; --rule: #2b313b; --land: #353b45;
   --put: #6aa5ea; --get: #62c48c; --wait: #f0825c; --spill: #cbb866; --over: #7c8390; --box: #21364f; --files: #453d24; --line: #7f8899; } }
 * { box-sizing: border-box; }
+a { color: var(--put); }
 body { margin: 0; font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 header { display: flex; flex-wrap: wrap; align-items: center; gap: .3em 1em; padding: .7em 1.2em; background: var(--card); border-bottom: 1px solid var(--rule); }
 h1 { font-size: 1.25em; margin: 0; } h2 { font-size: .8em; margin: 1.4em 0 .5em; color: var(--faint); text-transform: uppercase; letter-spacing: .06em; font-weight: 600; }

@@ -251,6 +251,50 @@ def large():
     end_run(run)
 
 
+# For each text of the cursor on the map: how many pixels have it.
+COUNT_TEXTS = ("(() => { const c = document.getElementById('canvas'), counts = {}; for (let y = 0; y < c.clientHeight; y += 2) for (let x = 0; x < c.clientWidth; x += 2) "
+               "{ const text = c.point(x, y); if (text) counts[text] = (counts[text] || 0) + 1; } return counts; })()")
+
+
+def curved():
+    """A map is drawn on the latitudes and longitudes that `coordinates` names, here over the date line, with rows and columns askew; rows of an uneven axis have their heights; a time has its bounds. Also within a group of netCDF-4."""
+    lat = [[40 + 2 * y + x for x in range(4)] for y in range(3)]
+    lon = [[(178 + 2 * x - y + 180) % 360 - 180 for x in range(4)] for y in range(3)]
+    numbers = lambda rows: ", ".join(str(value) for row in rows for value in row)
+    inner = ("dimensions: time = 1; nv = 2; y = 3; x = 4; depth = 3; variables: double time_bnds(time, nv); double time(time); time:units = \"days since 2011-03-01\"; time:bounds = \"time_bnds\"; "
+             "float lat(y, x); lat:units = \"degrees_north\"; float lon(y, x); lon:standard_name = \"longitude\"; int h(time, y, x); h:coordinates = \"lon lat\"; int deep(depth, x); float depth(depth); depth:units = \"m\"; depth:positive = \"down\"; "
+             "data: time_bnds = 0, 31; time = 15.5; lat = %s; lon = %s; h = %s; deep = %s; depth = 0, 1, 10;" % (numbers(lat), numbers(lon), ", ".join(str(i) for i in range(12)), ", ".join(str(i) for i in range(12))))
+    for kind in "classic", "netCDF-4":
+        clear_directory()
+        group = "ocean/" if kind == "netCDF-4" else ""
+        with open("curved.cdl", "w") as file:
+            file.write("netcdf w { " + (f"group: ocean {{ {inner} }}" if group else inner) + " }")
+        script("model.sh", f"ncgen -b -k '{kind}' -o curved.nc curved.cdl; until test -e done; do sleep 0.05; done")
+        script("reader.sh", "cat curved.nc > /dev/null; until test -e done; do sleep 0.05; done")
+        with open("flow.yaml", "w") as flow:
+            flow.write("version: 1\nname: curved\nstaging: {prewarm: 0}\ncomponents:\n  model: {command: ./model.sh}\n  reader: {command: ./reader.sh, ranks: 1}\nfiles:\n  - {path: curved.nc, writer: model, readers: [reader]}\n")
+        run = start(SLUICE, "run", "--log-dir", "log", "flow.yaml")
+        served = Served(run)
+        browser = Browser(served.address)
+        wait_for(lambda: browser.drawn() == ["curved.nc", group + "h", "map", "3x4", "0", "11"], "the map")
+        caption = browser.value("document.getElementById('caption').textContent")
+        expect("2011-03-16 12:00 UTC (2011-03-01 00:00 UTC to 2011-04-01 00:00 UTC)" in caption, f"the time and its bounds: {caption}")
+        counts = browser.value(COUNT_TEXTS)
+        side = lambda value: f"{abs(value)}°" + ("" if abs(value) == 180 else "E" if value > 0 else "W")
+        expected = {f"{lat[y][x]}°N, {side(lon[y][x])}: {y * 4 + x}" for y in range(3) for x in range(4)}
+        expect(set(counts) == expected and max(counts.values()) < 1.5 * min(counts.values()), f"the cells: {counts}")
+        browser.screenshot("curved.png")
+        browser.press("v")
+        wait_for(lambda: browser.drawn()[1:3] == [group + "deep", "map"], "a section with an uneven axis")
+        counts = browser.value(COUNT_TEXTS)
+        rows = [sum(count for text, count in counts.items() if f"depth {depth} m" in text) for depth in (0, 1, 10)]
+        expect(len(counts) == 12 and abs(rows[1] / rows[0] - 5) < 1 and abs(rows[2] / rows[0] - 9) < 1.5, f"the rows: {rows} {counts}")
+        expect(browser.problems == [], f"the browser complains: {browser.problems}")
+        browser.close()
+        served.end()
+        end_run(run)
+
+
 def growing():
     """Of a file that grows, the newest record is followed until another one is chosen."""
     write_cdl(0)
@@ -410,8 +454,7 @@ def ended():
     expect(browser.problems == [], f"the browser complains: {browser.problems}")
     browser.close()
     served.end()
-    os.rename("log", ".sluice")  # a place without a log
-    expect("no workflow" in call(SLUICE, "serve", status=2).err, "nothing to serve")
+    call(SLUICE, "serve", "no_such_run", status=2)
 
 
 def kept_nothing():
@@ -424,7 +467,7 @@ def kept_nothing():
         os.makedirs(".sluice", exist_ok=True)
         os.rename("log", f".sluice/waves-20260101-00000{steps}-{steps}")
         clear_steps()
-    served = Served("waves")
+    served = Served("flow.yaml")
     browser = Browser(served.address)
     wait_for(lambda: "left no file" in (browser.value("document.getElementById('caption') && document.getElementById('caption').textContent") or ""), "the caption")
     expect(browser.value("document.getElementById('more').textContent").startswith("2 steps were in memory alone"), "what is gone")
