@@ -1,10 +1,10 @@
 // sluice-netcdf4 FIRST SECOND: compares two netCDF-4 files; prints "equal", or "different: " and what.
-// sluice-netcdf4 FILE < DATASET: writes the netCDF-4 file of a step. DATASET is the step as a file of the
-// classic model; it has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp).
-// sluice-netcdf4 --describe, --values VARIABLE START COUNT STRIDE: what the file at descriptor 3 has.
-// A program of its own, because neither the matcher nor `sluice` has netCDF, and they have to outlive an
-// error in one.
-#include <fcntl.h>
+// sluice-netcdf4 <> DATASET 3<> FILE: writes the netCDF-4 file of a step to the empty FILE. DATASET is the
+// step as a file of the classic model, which is no good afterwards: its values are put from where they are.
+// It has the netCDF-4 file without values as an attribute (formats/netcdf4.hpp). sluice-netcdf4 --describe,
+// --values VARIABLE START COUNT STRIDE: what the file at descriptor 3 has. A program of its own, because
+// neither the matcher nor `sluice` has netCDF, and they have to outlive an error in one.
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -34,14 +34,17 @@
 namespace sluice::api::netcdf {
 namespace {
 
-std::span<const std::byte> map_input() {
+constexpr int descriptor = 3;  // of the file
+constexpr const char* path_of_file = "/proc/self/fd/3";
+
+std::span<std::byte> map_input() {
   struct stat facts {};
   if (::fstat(STDIN_FILENO, &facts) != 0 || facts.st_size == 0)
     throw Error(NC_EFILE, "no dataset on standard input");
   const auto bytes = static_cast<std::size_t>(facts.st_size);
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, STDIN_FILENO, 0);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, STDIN_FILENO, 0);
   if (mapped == MAP_FAILED) throw Error(NC_ENOMEM, "the dataset on standard input cannot be mapped");
-  return {static_cast<const std::byte*>(mapped), bytes};
+  return {static_cast<std::byte*>(mapped), bytes};
 }
 
 std::span<const std::byte> attribute(const formats::Header& header, std::string_view name) {
@@ -50,15 +53,13 @@ std::span<const std::byte> attribute(const formats::Header& header, std::string_
   return header.attributes[id].values;
 }
 
-void write_file(const char* path, std::span<const std::byte> bytes) {
-  const int file = ::open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-  if (file < 0) throw Error(NC_EFILE, std::string(path) + " cannot be opened");
+void write_file(std::span<const std::byte> bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (written <= 0) throw Error(NC_EIO, std::string(path) + " cannot be written");
+    const ssize_t written =
+        ::pwrite(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (written <= 0) throw Error(NC_EIO, "the file cannot be written");
     done += static_cast<std::size_t>(written);
   }
-  (void)::close(file);
 }
 
 /// Some rows of a variable, with values as a program has them in memory.
@@ -68,7 +69,7 @@ struct Rows {
   std::size_t element_bytes = 1;
   std::size_t pitch = 0;  ///< 0: the rows lie side by side
   std::vector<std::size_t> start, count;
-  std::vector<std::byte> values;
+  std::span<std::byte> values;
 
   void reverse() {  // the dataset is big-endian
     formats::copy_ordered(values.data(), values.data(), element_bytes,
@@ -118,40 +119,61 @@ void put(const ProgramLibrary& library, Rows& rows) {
   if (order != other_order) return;
   std::vector<std::byte> back(rows.values.size());
   library.ask("nc_get_vara", rows.group, rows.variable, start, count, static_cast<void*>(back.data()));
-  if (back == rows.values) return;
+  if (std::ranges::equal(back, rows.values)) return;
   rows.reverse();
   library.ask("nc_put_vara", rows.group, rows.variable, start, count, values);
 }
 
+/// A variable without chunks is put at once: otherwise HDF5 first fills all of it. No chunk is put in parts.
+std::size_t rows_at_once(const ProgramLibrary& library, const Rows& rows, std::size_t row_bytes) {
+  int storage = 0;
+  constexpr int chunked = 0;  // NC_CHUNKED
+  std::vector<std::size_t> chunk(rows.count.size());
+  library.ask("nc_inq_var_chunking", rows.group, rows.variable, &storage, chunk.data());
+  if (storage != chunked) return rows.count[0];
+  const std::size_t rows_of_chunk = std::max<std::size_t>(1, chunk[0]);
+  return rows_of_chunk * std::max<std::size_t>(1, most_bytes_at_once / row_bytes / rows_of_chunk);
+}
+
+/// Rows that lie `pitch` bytes from each other, side by side.
+std::vector<std::byte> gathered(std::span<const std::byte> from, std::size_t rows, std::size_t row_bytes,
+                                std::size_t pitch) {
+  std::vector<std::byte> all(rows * row_bytes);
+  for (std::size_t i = 0; i < rows; ++i)
+    std::memcpy(all.data() + i * row_bytes, from.subspan(i * pitch, row_bytes).data(), row_bytes);
+  return all;
+}
+
 /// Puts the values of the variable, whose rows are `rows.pitch` bytes from each other in the dataset.
 void put(const ProgramLibrary& library, Rows& rows, const formats::Variable& variable,
-         std::span<const std::byte> dataset) {
+         std::span<std::byte> dataset) {
   if (std::ranges::find(rows.count, 0U) != rows.count.end()) return;
   rows.element_bytes = formats::size_of(variable.type);
   std::size_t row_bytes = rows.element_bytes;
   for (std::size_t i = 1; i < rows.count.size(); ++i) row_bytes *= rows.count[i];
   const std::size_t all = rows.count[0];
   const std::size_t pitch = rows.pitch == 0 ? row_bytes : rows.pitch;
-  const std::size_t at_once = std::max<std::size_t>(1, most_bytes_at_once / row_bytes);
+  const std::size_t at_once = rows_at_once(library, rows, row_bytes);
   auto from = static_cast<std::size_t>(variable.begin);
-  for (std::size_t row = 0; row < all; row += at_once) {
+  for (std::size_t row = 0; row < all; row += at_once, from += at_once * pitch) {
+    const std::size_t count = std::min(at_once, all - row);
+    std::vector<std::byte> copy;
+    if (pitch != row_bytes) copy = gathered(dataset.subspan(from), count, row_bytes, pitch);
     rows.start[0] = row;
-    rows.count[0] = std::min(at_once, all - row);
-    rows.values.resize(rows.count[0] * row_bytes);
-    for (std::size_t i = 0; i < rows.count[0]; ++i, from += pitch)
-      std::memcpy(rows.values.data() + i * row_bytes, dataset.subspan(from, row_bytes).data(), row_bytes);
+    rows.count[0] = count;
+    rows.values = pitch != row_bytes ? std::span(copy) : dataset.subspan(from, count * row_bytes);
     rows.reverse();
     put(library, rows);
   }
 }
 
-void make_file(const char* path) {
+void make_file() {
   const auto dataset = map_input();
   const auto decoded =
       formats::decode_header(dataset, true, static_cast<std::int64_t>(dataset.size()), "the step");
   if (!decoded) throw Error(NC_ENOTNC, "the step has no header");
   const formats::Header& header = decoded->header;
-  write_file(path, attribute(header, formats::netcdf4_file_attribute));
+  write_file(attribute(header, formats::netcdf4_file_attribute));
   const auto maker = attribute(header, formats::netcdf4_library_attribute);
   std::istringstream lines(std::string(reinterpret_cast<const char*>(maker.data()), maker.size()));
   std::string path_of_library;
@@ -162,7 +184,7 @@ void make_file(const char* path) {
   const auto layout = formats::layout_of(header, formats::encoded_size(header));
   constexpr int writes = 1;
   int file = 0;
-  library.ask("nc_open", path, writes, &file);
+  library.ask("nc_open", path_of_file, writes, &file);
   for (int id = 0; id < header.variable_count(); ++id) {
     Rows rows = find_rows(library, file, header.variable(id).name, header.shape(id));
     if (header.is_record_variable(id)) rows.pitch = static_cast<std::size_t>(layout.record_size);
@@ -178,7 +200,6 @@ void compare(const char* first, const char* second) {
 
 /// For `sluice serve`. Returns false when the arguments are others.
 bool look(std::span<char*> words) {
-  constexpr int descriptor = 3;
   const std::string_view first = words.size() > 1 ? words[1] : "";
   if (first == "--describe") return describe_netcdf4(descriptor), true;
   if (first != "--values" || words.size() != 6) return false;
@@ -188,6 +209,14 @@ bool look(std::span<char*> words) {
 }  // namespace
 }  // namespace sluice::api::netcdf
 
+/// HDF5 resolves a symbolic link before it opens it, but a file in memory has no other name.
+extern "C" __attribute__((visibility("default"))) char* realpath(const char* path, char* resolved) noexcept {
+  using Function = char* (*)(const char*, char*);
+  static const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "realpath"));
+  const bool is_the_file = resolved == nullptr && std::strcmp(path, sluice::api::netcdf::path_of_file) == 0;
+  return is_the_file ? ::strdup(path) : real(path, resolved);
+}
+
 int main(int argc, char** argv) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
@@ -196,10 +225,10 @@ int main(int argc, char** argv) {
     (void)std::printf("%s\n", error.what());
     return 1;
   }
-  if (argc != 2 && argc != 3) return 2;
+  if (argc != 1 && argc != 3) return 2;
   (void)::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // who has started it has locked the file
   try {
-    argc == 2 ? sluice::api::netcdf::make_file(argv[1]) : sluice::api::netcdf::compare(argv[1], argv[2]);
+    argc == 1 ? sluice::api::netcdf::make_file() : sluice::api::netcdf::compare(argv[1], argv[2]);
     return 0;
   } catch (const std::exception& error) {
     (void)std::fprintf(stderr, "%s\n", error.what());

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/sendfile.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,17 +25,9 @@ namespace sluice::storage {
 
 namespace {
 
-/// Where the dataset is: in memory, or in the spill directory.
-std::string directory_of(const FileDescriptor& dataset) {
-  std::error_code ignored;
-  const auto there =
-      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(dataset.number()), ignored)
-          .parent_path();
-  return there == "/" || there.empty() ? "/dev/shm" : there.string();
-}
-
 /// Starts the program, with the dataset as its standard input, and what it says of a failure in `text`.
-pid_t start_maker(const FileDescriptor& dataset, const std::string& path, const FileDescriptor& text) {
+pid_t start_maker(const FileDescriptor& dataset, const FileDescriptor& file, const FileDescriptor& text) {
+  constexpr int descriptor_of_file = 3;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -46,9 +38,9 @@ pid_t start_maker(const FileDescriptor& dataset, const std::string& path, const 
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawn_file_actions_adddup2(&actions, dataset.number(), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, text.number(), STDERR_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, file.number(), descriptor_of_file);
   const std::string program = netcdf4_program();
-  std::array<char*, 3> arguments{const_cast<char*>(program.c_str()), const_cast<char*>(path.c_str()),
-                                 nullptr};
+  std::array<char*, 2> arguments{const_cast<char*>(program.c_str()), nullptr};
   pid_t process = -1;
   const int error =
       ::posix_spawn(&process, program.c_str(), &actions, &attributes, arguments.data(), environ);
@@ -80,7 +72,24 @@ std::string read_all(const FileDescriptor& pipe, const std::function<void()>& lo
   }
 }
 
+FileDescriptor open(const std::string& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) throw IoError(NC_EIO, errno, path, "open");
+  return file;
+}
+
 }  // namespace
+
+FileDescriptor make_scratch_file(const FileDescriptor& beside) {
+  std::error_code ignored;
+  const auto directory =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(beside.number()), ignored)
+          .parent_path();
+  if (directory != "/" && !directory.empty()) return NamedFile(directory.string()).take();
+  FileDescriptor file(::memfd_create("sluice-dataset", MFD_CLOEXEC));
+  if (!file) throw Error(NC_ENOMEM, "no memory, or no descriptor, for the dataset of a netCDF-4 file");
+  return file;
+}
 
 std::string netcdf4_program() {
   std::error_code ignored;
@@ -90,13 +99,15 @@ std::string netcdf4_program() {
   return std::filesystem::exists(beside, ignored) ? beside.string() : installed.string();
 }
 
-void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
-                       const std::function<void()>& look) {
+std::uint64_t make_netcdf4_file(const FileDescriptor& dataset, const FileDescriptor& file,
+                                const std::function<void()>& look) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(NC_EIO, "no pipe for " + path);
+  if (::ftruncate(file.number(), 0) != 0)
+    throw Error(NC_EIO, "the netCDF-4 file of a step cannot be emptied");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(NC_EIO, "no pipe for the maker of a netCDF-4 file");
   const FileDescriptor text(ends[0]);
   FileDescriptor write_end(ends[1]);
-  const pid_t process = start_maker(dataset, path, write_end);
+  const pid_t process = start_maker(dataset, file, write_end);
   write_end.reset();
   std::string said;
   try {
@@ -106,33 +117,21 @@ void make_netcdf4_file(const FileDescriptor& dataset, const std::string& path,
     (void)wait_for(process);
     throw;
   }
-  if (wait_for(process) == 0) return;
+  const bool is_made = wait_for(process) == 0;
   std::erase(said, '\n');
-  throw Error(NC_EIO,
-              "a netCDF-4 file cannot be made of it: " + (said.empty() ? "sluice-netcdf4 was killed" : said));
-}
-
-std::uint64_t become_netcdf4_file(const FileDescriptor& dataset, const std::function<void()>& look) {
-  const NamedFile made(directory_of(dataset));
-  make_netcdf4_file(dataset, made.path(), look);
+  if (!is_made)
+    throw Error(NC_EIO, "a netCDF-4 file cannot be made of it: " +
+                            (said.empty() ? "sluice-netcdf4 was killed" : said));
   struct stat facts {};
-  if (::fstat(made.number(), &facts) != 0 || ::ftruncate(dataset.number(), facts.st_size) != 0 ||
-      ::lseek(dataset.number(), 0, SEEK_SET) != 0)
+  if (::fstat(file.number(), &facts) != 0)
     throw Error(NC_EIO, "the netCDF-4 file of a step cannot be looked at");
-  off_t done = 0;
-  while (done < facts.st_size)
-    if (::sendfile(dataset.number(), made.number(), &done, static_cast<std::size_t>(facts.st_size - done)) <=
-        0)
-      throw IoError(NC_EIO, errno, made.path(), "copy");
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
 std::unique_ptr<PartialFile> make_netcdf4_file(FileSystem& system, const PartialFile& dataset,
                                                const std::function<void()>& look) {
-  const FileDescriptor from(::open(dataset.path().c_str(), O_RDONLY | O_CLOEXEC));
-  if (!from) throw IoError(NC_EIO, errno, dataset.path(), "open");
   auto made = std::make_unique<PartialFile>(system, dataset.target());
-  make_netcdf4_file(from, made->path(), look);
+  (void)make_netcdf4_file(open(dataset.path()), open(made->path()), look);
   made->file().sync();
   return made;
 }

@@ -373,15 +373,17 @@ std::uint64_t make_image(storage::FileSystem& system, const DrainTask& task, con
                          const DrainOptions& options) {
   if (task.shows_all && task.view->header.empty()) return 0;  // definitions have not ended: as on disk
   StepSource source(*task.view, {task.segments, task.tables, true, {}, task.remote.get(), task.shows_all});
-  const std::string path = "/proc/self/fd/" + std::to_string(task.image->number());
-  const auto file = system.open(path, storage::OpenMode::update);
+  const bool is_netcdf4 = formats::is_netcdf4(task.view->header);
+  const auto dataset = is_netcdf4 ? storage::make_scratch_file(*task.image) : storage::FileDescriptor();
+  const int number = (is_netcdf4 ? dataset : *task.image).number();
+  const auto file = system.open("/proc/self/fd/" + std::to_string(number), storage::OpenMode::update);
   const KeptFile kept = file_of(task, source);
   const std::uint64_t before = storage::cuts();
+  if (is_netcdf4) file->resize(kept.size_bytes());
   (void)FileDrain(*file, kept, source, {options, watcher}).run();  // gaps are not written
   storage::expect_no_cut(before);
   file->close();
-  if (formats::is_netcdf4(task.view->header))
-    return storage::become_netcdf4_file(*task.image, [&] { watcher({}); });
+  if (is_netcdf4) return storage::make_netcdf4_file(dataset, *task.image, [&] { watcher({}); });
   return static_cast<std::uint64_t>(kept.size_bytes());
 }
 

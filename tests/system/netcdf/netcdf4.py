@@ -243,7 +243,37 @@ def bypasses():
     same_outputs("./model > said\n", "ncdump -hs a.nc | grep -v -e _Fill -e _NCPr > head\nncdump a.nc > values\n", ["said", "head", "values"])
 
 
-CASES = {"bypasses": bypasses, "model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
+LARGE = """
+import netCDF4, numpy
+d = netCDF4.Dataset('a.nc', 'w')
+d.createDimension('t', None); d.createDimension('z', 5); d.createDimension('y', 1000); d.createDimension('x', 500)
+whole = numpy.arange(2500000).reshape(5, 1000, 500)
+d.createVariable('plain', 'f8', ('z', 'y', 'x'))[:] = whole
+d.createVariable('other_order', '>i8', ('z', 'y', 'x'), endian='big')[:] = whole * 3
+d.createVariable('half', 'f8', ('z', 'y', 'x'), fill_value=-7)[1:3] = whole[1:3]
+d.createVariable('chunks', 'f8', ('z', 'y', 'x'), chunksizes=(2, 700, 300), zlib=True, complevel=1)[:] = whole * 5
+d.createVariable('scalar', 'f8')[...] = 11
+one = d.createVariable('one', 'i8', ('t', 'y', 'x'), chunksizes=(3, 100, 500)); two = d.createVariable('two', 'i2', ('t', 'x'))
+for i in range(8): one[i] = whole[i % 5] + i; two[i] = i
+d.close()
+"""
+SUMS = """
+import hashlib, netCDF4
+d = netCDF4.Dataset('copy.txt')
+for name, v in d.variables.items(): print(name, v.shape, v.chunking(), hashlib.sha256(v[:].filled().tobytes()).hexdigest())
+"""
+
+
+def large_by_bytes():
+    """A program that reads bytes gets all values of variables of many megabytes: with and without chunks, records, and a fill value."""
+    for name, lines in (("large.py", LARGE), ("sums.py", SUMS)):
+        with open(name, "w") as file:
+            file.write(lines)
+    here = os.path.abspath(".")
+    same_outputs(f"{PYTHON} {here}/large.py\n", f"cp a.nc copy.txt\n{PYTHON} {here}/sums.py > sums\n", ["sums"])
+
+
+CASES = {"bypasses": bypasses, "large_by_bytes": large_by_bytes, "model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
 clear_directory()
 if case.startswith("calls"):
     random_calls(*range(int(case[5:]), int(case[5:]) + 6))
