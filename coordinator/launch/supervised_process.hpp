@@ -49,6 +49,7 @@ class SupervisedProcess {
   [[nodiscard]] const std::optional<ProcessEnd>& end() const noexcept { return end_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_reported_end_; }
   [[nodiscard]] std::chrono::milliseconds duration() const;
+  [[nodiscard]] auto age() const { return std::chrono::steady_clock::now() - started_; }
 
  private:
   void forward(boost::asio::io_context& context, Console& console, Stream stream,
