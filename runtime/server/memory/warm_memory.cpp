@@ -65,44 +65,47 @@ void WarmMemory::work() {
   become_humble();
   const std::uint64_t begin_us = processor_time_us();
   std::unique_lock lock(mutex_);
-  while (warm_end_ < end_) {
-    busy_end_ = std::min(end_, warm_end_ + step_bytes);
-    const std::uint64_t first = warm_end_;
-    const std::uint64_t end = busy_end_;
+  for (;;) {
+    const std::uint64_t first = std::max(first_, warm_end_);
+    const std::uint64_t end = std::min(end_, first + step_bytes);
+    if (first >= end) break;
+    busy_ = {end - first, first};
     lock.unlock();
     const bool is_made = make_pages(*file_, first, end);
     if (end >= judged_bytes)
       is_costly_ = processor_time_us() - begin_us > costly_us_per_mebibyte * (end >> 20);
     lock.lock();
-    if (!is_made) {  // the system has no memory: the rest stays cold
-      busy_end_ = first;
-      break;
-    }
-    warm_end_ = end;
+    if (!is_made) break;  // the system has no memory: the rest stays cold
+    warm_end_ = std::max(warm_end_, end);
     has_moved_.notify_all();
   }
+  busy_ = {};
   is_done_ = true;
   has_moved_.notify_all();
 }
 
-/// Waits until the thread works only before `end_`, which was moved.
+/// Waits until the thread works only between `first_` and `end_`, one of which was moved.
 void WarmMemory::settle(std::unique_lock<std::mutex>& lock) {
-  has_moved_.wait(lock, [&] { return busy_end_ <= std::max(end_, warm_end_); });
-  if (warm_end_ > end_) warm_end_ = busy_end_ = end_;
+  has_moved_.wait(lock, [&] {
+    return busy_.bytes == 0 ||
+           (first_ <= busy_.offset_bytes && busy_.offset_bytes + busy_.bytes <= end_);
+  });
+  warm_end_ = std::clamp(warm_end_, first_, end_);
 }
 
 std::optional<WarmMemory::Range> WarmMemory::cut(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (bytes > end_ - first_) return std::nullopt;
-  if (first_ + bytes <= warm_end_) {
-    Range range{{bytes, first_}, true};
+  const std::uint64_t warm_bytes = std::min(bytes, warm_end_ - first_);
+  const bool is_in_front = 2 * warm_bytes >= bytes;
+  if (is_in_front) {
     first_ += bytes;
-    used_bytes_ += bytes;
-    return range;
+    used_bytes_ += warm_bytes;
+  } else {
+    end_ -= bytes;
   }
-  end_ -= bytes;
   settle(lock);
-  return Range{{bytes, end_}, false};
+  return Range{{bytes, is_in_front ? first_ - bytes : end_}, is_in_front && warm_bytes == bytes};
 }
 
 void WarmMemory::drop() noexcept {
@@ -114,6 +117,11 @@ void WarmMemory::drop() noexcept {
   if (end > first)
     ::fallocate(file_->number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
                 static_cast<off_t>(end - first));
+}
+
+std::uint64_t WarmMemory::warm_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return warm_end_ - first_;
 }
 
 void WarmMemory::wait() const {

@@ -13,8 +13,8 @@
 namespace sluice::runtime {
 
 /// Memory that is made ahead. A thread of low priority takes the pages of one memory file from the system,
-/// one after the other, while components start. Segments are cut from the warm beginning of the file. When
-/// nothing is warm yet, they are cut from its cold end.
+/// one after the other, while components start. Segments are cut from the beginning of the file, where the
+/// thread goes on behind them; those of which less than half is warm yet, from its cold end.
 class WarmMemory {
  public:
   /// `file`: a memory file of `bytes` without pages. Throws std::system_error when no thread can be started.
@@ -27,7 +27,7 @@ class WarmMemory {
   /// A range of the file for one user.
   struct Range {
     SegmentExtent extent;
-    bool is_warm = false;
+    bool is_warm = false;  ///< the whole
   };
   /// `bytes`: a multiple of the page size. Returns nothing when less is left.
   [[nodiscard]] std::optional<Range> cut(std::uint64_t bytes);
@@ -42,6 +42,8 @@ class WarmMemory {
   [[nodiscard]] bool is_costly() const noexcept { return is_costly_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] const std::shared_ptr<const FileDescriptor>& file() const noexcept { return file_; }
+  /// Bytes that can be cut warm.
+  [[nodiscard]] std::uint64_t warm_bytes() const;
   /// Bytes that were cut while they were warm.
   [[nodiscard]] std::uint64_t used_bytes() const noexcept { return used_bytes_; }
 
@@ -55,7 +57,7 @@ class WarmMemory {
   std::uint64_t first_ = 0;     ///< memory before it was cut
   std::uint64_t end_ = 0;       ///< memory from it on was cut
   std::uint64_t warm_end_ = 0;  ///< pages before it are warm
-  std::uint64_t busy_end_ = 0;  ///< pages between `warm_end_` and this are being made
+  SegmentExtent busy_;          ///< pages that are being made
   bool is_done_ = false;        ///< the thread has finished
   std::uint64_t used_bytes_ = 0;
   std::atomic<bool> is_costly_ = false;

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "sluice/runtime/segment.hpp"
@@ -57,6 +59,22 @@ TEST_CASE("memory that is cut while it is being made keeps its contents") {
     CHECK(mappings.size() == 8 * mib / bytes);
     for (std::size_t i = 0; i < mappings.size(); ++i)
       CHECK(has_only(mappings[i], static_cast<std::byte>(i + 1)));
+  }
+}
+
+TEST_CASE("a segment that is larger than what is warm takes what is warm, and the thread goes on behind it") {
+  for (int round = 0; round < 10; ++round) {
+    WarmMemory memory(create_segment(32 * mib), 32 * mib);
+    while (memory.warm_bytes() < 12 * mib) std::this_thread::yield();
+    const auto range = memory.cut(24 * mib);
+    REQUIRE(range);
+    CHECK(range->extent.offset_bytes == 0);
+    CHECK(memory.used_bytes() >= 12 * mib);
+    Mapping mapping(*memory.file(), range->extent, Mapping::Access::read_write);
+    std::memset(mapping.writable().data(), 7, 24 * mib);
+    memory.wait();
+    CHECK(memory.warm_bytes() == 8 * mib);
+    CHECK(std::ranges::count(mapping.bytes().subspan(11 * mib), std::byte{7}) == 13 * mib);
   }
 }
 
