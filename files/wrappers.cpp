@@ -33,6 +33,7 @@ namespace {
 
 using sluice::files::ask_any;
 using sluice::files::ask_unfollowed;
+using sluice::files::cancelled_at_points;
 using sluice::files::change_read;
 using sluice::files::CoupledFile;
 using sluice::files::fail;
@@ -218,9 +219,28 @@ int open_on_disk(int directory, const char* path, const OpenHow& how, const Open
   return may_make_linked ? open_path(directory, path) : descriptor;
 }
 
-/// What a program asks for.
+/// A file of the disk that nobody wants to know of.
+bool is_of_others(const char* path, int flags) noexcept {
+  return is_for_reading(flags) && !may_be_coupled(path) && !sluice::files::is_recording() &&
+         !sluice::files::records_files();
+}
+
+/// The disk has no such file: ENOENT.
+template <class OpenPath>
+int open_missing(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  const std::string target = sluice::files::behind_links(directory, path);
+  return with_parts(directory, path,
+                    target.empty() ? -1 : open_it(directory, target.c_str(), how, open_path));
+}
+
+/// What a program asks for. Where the disk has a file of others, the call costs no more than without Sluice.
 template <class OpenPath>
 int open_any(int directory, const char* path, const OpenHow& how, const OpenPath& open_path) {
+  if (is_of_others(path, how.flags)) {
+    const int descriptor = open_path(directory, path);
+    if (descriptor != -1 || errno != ENOENT) return descriptor;
+    return cancelled_at_points([&] { return open_missing(directory, path, how, open_path); });
+  }
   return undisturbed_point(
       [&] { return may_be_coupled(path); },
       [&] { return with_parts(directory, path, open_it(directory, path, how, open_path)); });

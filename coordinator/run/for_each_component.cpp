@@ -105,9 +105,9 @@ void ForEachComponent::start(Job& job) {
 bool ForEachComponent::goes_on(const Job& job, bool is_last_time) const {
   const std::string mark = "SLUICE_JOB=" + job.mark;
   const bool is_short = job.process->age() < std::chrono::seconds(1);
-  const std::vector<pid_t> rest =
-      is_short ? runtime::younger_processes_with_environment(job.process->id(), mark)
-               : runtime::processes_with_environment(mark);
+  const std::vector<pid_t> rest = is_short
+                                      ? runtime::younger_processes_with_environment(job.process->id(), mark)
+                                      : runtime::processes_with_environment(mark);
   if (rest.empty()) return false;
   if (is_last_time) setting_.notice(text_of_rest(component_.name + " " + short_name(job.file), rest));
   return true;

@@ -87,8 +87,7 @@ void WarmMemory::work() {
 /// Waits until the thread works only between `first_` and `end_`, one of which was moved.
 void WarmMemory::settle(std::unique_lock<std::mutex>& lock) {
   has_moved_.wait(lock, [&] {
-    return busy_.bytes == 0 ||
-           (first_ <= busy_.offset_bytes && busy_.offset_bytes + busy_.bytes <= end_);
+    return busy_.bytes == 0 || (first_ <= busy_.offset_bytes && busy_.offset_bytes + busy_.bytes <= end_);
   });
   warm_end_ = std::clamp(warm_end_, first_, end_);
 }

@@ -34,9 +34,10 @@ inline constexpr const char* launcher_variable = "SLUICE_MATCHER_LAUNCHER_OF";
 /// `assignment` ("NAME=VALUE"). Finds the processes of a run independent of their parents.
 [[nodiscard]] std::vector<pid_t> processes_with_environment(const std::string& assignment);
 
-/// The same, for processes that began after process `than`, which was started less than a second ago: later the
-/// numbers of processes may have come round.
-[[nodiscard]] std::vector<pid_t> younger_processes_with_environment(pid_t than, const std::string& assignment);
+/// The same, for processes that began after process `than`, which was started less than a second ago: later
+/// the numbers of processes may have come round.
+[[nodiscard]] std::vector<pid_t> younger_processes_with_environment(pid_t than,
+                                                                    const std::string& assignment);
 
 /// Whether the process that has started this one belongs to the run, for example a shell, a script, or a
 /// process that forks. The launcher does not belong: it has the run's socket in its environment, but no
