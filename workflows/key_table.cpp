@@ -88,8 +88,8 @@ const std::vector<Key>& table() {
        .name = "prewarm",
        .kind = KeyKind::size,
        .value = "how much of `memory` each node makes ready while components are being started",
-       .default_value = "with huge pages, half of `memory`, at most 512 MiB, and nothing if that is less "
-                        "than 64 MiB; else `0`"},
+       .default_value = "with huge pages and at least 64 MiB of `memory`, five quarters of what the former "
+                        "run staged, or half of `memory`, at most 512 MiB; else `0`"},
       {.section = KeySection::staging,
        .name = "huge-pages",
        .kind = KeyKind::word,

@@ -53,6 +53,8 @@ void take_line(const std::vector<std::string>& cells, FormerRun& run) {
     run.has_started = true;
   } else if (kind == "ended" && cells.size() == 2) {
     run.ended.insert(cells[1]);
+  } else if (kind == "memory" && cells.size() == 2) {
+    run.peak_bytes = number_from<std::uint64_t>(cells[1]);
   } else if (kind == "end" && cells.size() == 2) {
     run.status = number_from<int>(cells[1]);
   }
@@ -188,6 +190,18 @@ void RunJournal::add(std::string_view line) {
   } catch (const Error&) {
     file_.reset();
   }
+}
+
+/// By the names of the directories, which have the date: there may be thousands.
+std::uint64_t former_peak(const workflows::Workflow& workflow, const fs::path& log_directory) {
+  fs::path newest;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(logs_beside(workflow.file), error)) {
+    const bool may_be = entry.path().filename().string().starts_with(workflow.name + "-2");  // the year
+    if (may_be && entry.path() != log_directory) newest = std::max(newest, entry.path());
+  }
+  const FormerRun run = read_any_journal(newest);
+  return run.name == workflow.name ? run.peak_bytes : 0;
 }
 
 FormerRun find_former_run(const workflows::Workflow& workflow, const fs::path& log_directory,

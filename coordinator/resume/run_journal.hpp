@@ -32,6 +32,8 @@ class RunJournal {
   void note_end_of(const std::string& component);
   /// Components are asked to end: how they end says nothing of their work from now on.
   void note_stop();
+  /// The most memory that a node has had staged.
+  void note_memory(std::uint64_t peak_bytes) { add("memory\t" + std::to_string(peak_bytes)); }
   void note_end(int status);
 
  private:
@@ -62,8 +64,9 @@ struct FormerRun {
   std::vector<std::string> nodes;  ///< JobNodes::names
   int resumes = 0;
   std::vector<Rule> rules;
-  std::set<std::string> ended;  ///< components that ended with status 0, while the run went on
-  std::optional<int> status;    ///< exit status; nothing: the run was killed
+  std::set<std::string> ended;   ///< components that ended with status 0, while the run went on
+  std::uint64_t peak_bytes = 0;  ///< as RunJournal::note_memory(); 0: unknown
+  std::optional<int> status;     ///< exit status; nothing: the run was killed
   bool has_started = false;
   bool has_record = false;  ///< of its steps
   bool goes_on = false;     ///< as far as logged_runs() has found
@@ -85,6 +88,11 @@ struct FormerRun {
 [[nodiscard]] FormerRun find_former_run(const workflows::Workflow& workflow,
                                         const std::filesystem::path& log_directory,
                                         std::chrono::milliseconds patience);
+
+/// What the newest run of the workflow beside its file says by note_memory(); 0: unknown. `log_directory`: of
+/// this run, which is not looked at.
+[[nodiscard]] std::uint64_t former_peak(const workflows::Workflow& workflow,
+                                        const std::filesystem::path& log_directory);
 
 /// The runs with a log directory in `directory`, logs_beside() of a workflow, the oldest first; also those
 /// that go on. One without a journal is known by its directory alone. Other directories are left out.

@@ -1,5 +1,6 @@
 #include "matcher_process.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include "format.hpp"
@@ -86,6 +87,10 @@ void MatcherProcess::await_connection() {
 void MatcherProcess::take_line(runtime::PacketSocket socket) {
   line_ = std::make_unique<MatcherLine>(setting_.loop, std::move(socket), listener_);
   runtime::CoordinatorHello hello = hello_for(setting_.workflow);
+  const bool is_chosen = setting_.workflow.prewarm_bytes || hello.prewarm_bytes == 0;
+  const std::uint64_t peak = is_chosen ? 0 : former_peak(setting_.workflow, setting_.log_directory);
+  // Memory made ahead that leaves no room for anything else would be dropped.
+  if (peak > 0) hello.prewarm_bytes = std::min(peak + peak / 4, hello.memory_bytes / 4 * 3);
   hello.spill_directory = spill_.directory.string();
   hello.may_spill_elsewhere = spill_.is_automatic;
   if (setting_.keeps_record("steps"))

@@ -136,6 +136,7 @@ void Run::conclude() {
   if (console.progress() == ProgressForm::json)
     console.machine_line(end_as_json(describe_end(outcome_), outcome_.exit_status(), outcome_.duration));
   outcome_.lost_output = console.failure();  // failure of the summary's own output
+  if (outcome_.report) journal_.note_memory(outcome_.report->bytes_staged_peak);
   journal_.note_end(outcome_.exit_status());
   if (options_.restoration && outcome_.exit_status() == status_ok) {
     std::error_code ignored;

@@ -197,6 +197,19 @@ def prewarmed():
         expect(found is None or int(found[2]) >= 4000, f"what was used of it: {found and found[0]}")
 
 
+def prewarmed_by_the_former_run():
+    made = []
+    for _ in range(2):
+        write_flow({"model": (2, "write a.nc 500000"), "analysis": (2, "read a.nc 500000")}, [("*.nc", "model", ["analysis"])], "memory: 64MiB", "huge-pages: auto")
+        run()
+        with open(max(glob.glob(".sluice/*/events.log"), key=os.path.getmtime), encoding="utf-8") as events:
+            text = events.read()
+        found = re.search(r"made (\d+) KiB of memory ahead", text)
+        expect((found is None) == ("have small pages" in text), "memory is made ahead where it has huge pages")
+        made.append(int(found[1]) if found else 0)
+    expect(made in ([0, 0], [32768, made[1]]) and made[1] in range(0 if made[0] == 0 else 4000, 16384), f"by the limit, then by what the former run has used: {made}")
+
+
 def pages():
     """Segments with huge pages, if the system has them, and with small ones. The programs check what they
     read."""
