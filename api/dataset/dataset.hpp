@@ -44,7 +44,8 @@ struct Dataset {
 
   formats::Header header;
   formats::Layout layout;
-  std::vector<std::byte> netcdf4_file;  ///< of a step that was written so: formats/netcdf4.hpp
+  std::vector<std::byte> netcdf4_file;     ///< of a step that was written so: formats/netcdf4.hpp
+  std::vector<std::byte> netcdf4_changes;  ///< the list of attributes that it has with other values
   std::unique_ptr<Driver> driver;
 
   bool is_writable = false;

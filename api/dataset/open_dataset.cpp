@@ -197,15 +197,12 @@ void Opening::agree_on_arguments(const ModeAndHints& mine, Status other_mode) {
   dataset->copies_posted_puts = in_place_swap_of(dataset->asked_hints) == "disable";
 }
 
-/// The attribute that makes the dataset one of netCDF-4 is none of the program's.
-std::vector<std::byte> take_netcdf4_file(formats::Attributes& attributes) {
-  std::vector<std::byte> bytes;
-  for (const auto name : {formats::netcdf4_library_attribute, formats::netcdf4_file_attribute}) {
-    const int id = attributes.find(name);
-    if (id < 0) continue;
-    bytes = std::move(attributes[id].values);
-    attributes.remove(id);
-  }
+/// The attributes that make the dataset one of netCDF-4 are none of the program's.
+std::vector<std::byte> take_attribute(formats::Attributes& attributes, std::string_view name) {
+  const int id = attributes.find(name);
+  if (id < 0) return {};
+  auto bytes = std::move(attributes[id].values);
+  attributes.remove(id);
   return bytes;
 }
 
@@ -214,7 +211,9 @@ int finish(Opening& opening, OpenedDriver opened, int* ncidp) {
   const std::lock_guard lock(dataset.mutex);
   dataset.driver = std::move(opened.driver);
   dataset.header = std::move(opened.header);
-  dataset.netcdf4_file = take_netcdf4_file(dataset.header.attributes);
+  dataset.netcdf4_file = take_attribute(dataset.header.attributes, formats::netcdf4_file_attribute);
+  dataset.netcdf4_changes = take_attribute(dataset.header.attributes, formats::netcdf4_changes_attribute);
+  (void)take_attribute(dataset.header.attributes, formats::netcdf4_library_attribute);
   dataset.layout = opened.layout;
   dataset.hints = std::move(opened.hints);
   dataset.stream_number = opened.stream_number;

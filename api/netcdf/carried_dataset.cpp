@@ -1,10 +1,15 @@
 #include "carried_dataset.hpp"
 
+#include <mpi.h>
 #include <pthread.h>
 
 #include <atomic>
 #include <map>
 #include <mutex>
+
+#include "dataset_table.hpp"
+#include "sluice/formats/names.hpp"
+#include "sluice/formats/netcdf4.hpp"
 
 namespace sluice::api::netcdf {
 
@@ -31,6 +36,18 @@ int forks_so_far() noexcept {
       ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);  // without memory for it, a child's calls fail
   return forks.load(std::memory_order_relaxed);
+}
+
+std::optional<int> CarriedDataset::changed_attribute(int group, int varid, const char* name) const {
+  const bool may_be = described != nullptr && !is_writable && !is_plain() && name != nullptr;
+  if (!may_be || (varid == global && group != 0)) return std::nullopt;
+  std::optional<int> found;
+  const int id = varid == global ? global : described->find(group, varid);
+  const DatasetUse use(coupled);
+  formats::for_each_netcdf4_change(use->netcdf4_changes, [&](int variable, const std::string& changed) {
+    if (variable == id && changed == formats::normalised_name(name)) found = id;
+  });
+  return found;
 }
 
 CarriedDataset* find_carried(int ncid) noexcept {

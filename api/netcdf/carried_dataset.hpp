@@ -55,11 +55,16 @@ struct CarriedDataset {
     return described == nullptr ? nullptr : described->replay.get();
   }
   [[nodiscard]] bool is_replaying() const noexcept { return replay() != nullptr && replay()->is_replaying(); }
+  /// The coupled dataset's id of the attribute's variable, or of the whole, where the shadow has other
+  /// values.
+  [[nodiscard]] std::optional<int> changed_attribute(int group, int varid, const char* name) const;
   /// A forked child has no connection to the matcher. It reads what its parent has open from an image of the
   /// file, which is the shadow then. Returns a status.
   int follow_fork() noexcept;
   /// There is a shadow afterwards. Returns a status.
   int make_real() noexcept;
+  /// The same where attributes of the replay have other values than before: a call could not go on with them.
+  int settle_attributes() noexcept;
   /// A call by which the coupled dataset learns what the shadow has, or the same as in an earlier dataset.
   /// `repeat`: changes another shadow in the same way; null: it need not. Returns a status.
   int describe_by(const char* name, const std::function<int()>& real,
@@ -106,6 +111,25 @@ struct CarriedGroup {
     RecordedCall made = record_of(std::move(question), status, arguments...);
     made.repeat = repetition_of(group, name, arguments...);
     replay->add(std::move(made));
+    return status;
+  }
+  /// A call that sets an attribute to values of which others are replayed, too: `values` are its last
+  /// argument.
+  template <class List, class... Arguments>
+  int define_attribute(const AttributePlace& place, const char* name, const List& values,
+                       const Arguments&... arguments) const noexcept {
+    DefinitionReplay* const replay = dataset.replay();
+    if (replay == nullptr) return call(name, arguments..., values);
+    RecordedCall own{question_of(name, arguments...)};
+    own.results.assign(static_cast<const char*>(values.data), values.bytes());
+    own.repeat = repetition_of(group, name, arguments..., values);
+    if (replay->is_replaying()) {
+      if (const auto status = replay->next_attribute(place, own)) return *status;
+      if (const int status = dataset.make_real(); status != 0) return status;
+    }
+    own.status = call(name, arguments..., values);
+    const int status = own.status;
+    replay->add(std::move(own));
     return status;
   }
   /// A call that changes definitions, and that is never replayed.

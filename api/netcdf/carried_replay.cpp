@@ -15,6 +15,10 @@ int CarriedDataset::make_real() noexcept {
   });
 }
 
+int CarriedDataset::settle_attributes() noexcept {
+  return is_replaying() && !replay()->changed_attributes().empty() ? make_real() : 0;
+}
+
 int CarriedDataset::follow_fork() noexcept {
   if (forks == forks_so_far() || is_plain() || is_writable || is_parallel) return 0;
   const int status = library.call("nc_open", static_cast<const char*>(file.c_str()), 0, &shadow);
@@ -28,7 +32,8 @@ int CarriedDataset::describe_by(const char* name, const std::function<int()>& re
   if (replay() == nullptr) return real();
   RecordedCall call{replay()->question(0, name), 0, {}, is_change};
   if (is_replaying()) {
-    if (const RecordedCall* const known = replay()->next(call.question)) return known->describe(*described);
+    if (const RecordedCall* const known = replay()->next(call.question))
+      return known->describe(*described, replay()->changed_attributes());
     if (const int status = make_real(); status != 0) return status;
   }
   const int status = real();

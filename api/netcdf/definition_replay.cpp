@@ -65,6 +65,16 @@ const RecordedCall* DefinitionReplay::next(const std::string& question) {
   return &call;
 }
 
+std::optional<int> DefinitionReplay::next_attribute(const AttributePlace& place, const RecordedCall& own) {
+  const RecordedCall* const known = next(own.question);
+  if (known == nullptr) return std::nullopt;
+  const bool is_other = known->results != own.results;
+  if (known->status != 0 || (!is_other && !changed_.contains(place))) return known->status;
+  if (is_other) own_[position_ - 1] = std::make_shared<const RecordedCall>(own);
+  changed_[place] = own.results;
+  return 0;
+}
+
 const RecordedCall* DefinitionReplay::find(const std::string& question) const {
   const auto found = earlier_->inquiries_.find(question);
   return found == earlier_->inquiries_.end() ? nullptr : &found->second;
@@ -73,7 +83,8 @@ const RecordedCall* DefinitionReplay::find(const std::string& question) const {
 int DefinitionReplay::repeat(const ProgramLibrary& library, int shadow) {
   const auto earlier = std::exchange(earlier_, nullptr);
   for (std::size_t i = 0; i < position_; ++i) {
-    const auto& call = earlier->calls_[i];
+    const auto own = own_.find(i);
+    const auto& call = own == own_.end() ? earlier->calls_[i] : own->second;
     const int status = call->repeat ? call->repeat(library, shadow) : 0;
     if (status != call->status) {
       give_up();
@@ -82,6 +93,7 @@ int DefinitionReplay::repeat(const ProgramLibrary& library, int shadow) {
     calls_.push_back(call);
     count(*call);
   }
+  if (!std::exchange(changed_, {}).empty()) return 0;  // some answers are others
   for (const auto& [question, inquiry] : earlier->inquiries_)
     if (changes_before(question) <= changes_ && inquiries_.emplace(question, inquiry).second) count(inquiry);
   return 0;

@@ -2,8 +2,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -13,15 +16,19 @@ namespace sluice::api::netcdf {
 
 class DescribedDataset;
 
+/// An attribute: the group and the variable of the shadow, and its name.
+using AttributePlace = std::tuple<int, int, std::string>;
+
 /// A call, and what it returned and gave.
 struct RecordedCall {
   std::string question;
   int status = 0;
-  std::string results = {};
-  bool is_change = true;  ///< of the shadow: later inquiries may have other answers
+  std::string results = {};  ///< of an attribute that may change: its values
+  bool is_change = true;     ///< of the shadow: later inquiries may have other answers
   std::function<int(const ProgramLibrary&, int shadow)> repeat = {};
-  std::function<int(DescribedDataset&)> describe = {};  ///< gives the coupled dataset what it has then
-  std::size_t bytes = 0;                                ///< about the memory that the functions take
+  /// Gives the coupled dataset what it has then, but for attributes that have changed since.
+  std::function<int(DescribedDataset&, const std::map<AttributePlace, std::string>&)> describe = {};
+  std::size_t bytes = 0;  ///< about the memory that the functions take
 };
 
 /// The replay of definitions: as long as each call of a new dataset equals the one at its place in an earlier
@@ -39,6 +46,13 @@ class DefinitionReplay {
 
   /// The next call of an earlier dataset that began with the same calls; null: there is none.
   [[nodiscard]] const RecordedCall* next(const std::string& question);
+  /// The same for a call that sets an attribute to `own.results`, which may be other values than in the
+  /// earlier dataset. Returns the status of that.
+  [[nodiscard]] std::optional<int> next_attribute(const AttributePlace& place, const RecordedCall& own);
+  /// While it replays: the attributes whose values are others than in the earlier dataset.
+  [[nodiscard]] const std::map<AttributePlace, std::string>& changed_attributes() const noexcept {
+    return changed_;
+  }
   /// The answer to an inquiry at this place; null: it is not known.
   [[nodiscard]] const RecordedCall* find(const std::string& question) const;
 
@@ -61,6 +75,8 @@ class DefinitionReplay {
   std::string kind_;
   std::shared_ptr<const DefinitionReplay> earlier_;  ///< shared with other datasets; null: not replaying
   std::size_t position_ = 0;                         ///< in the calls of the earlier dataset
+  std::map<std::size_t, std::shared_ptr<const RecordedCall>> own_;  ///< calls that differ, by position
+  std::map<AttributePlace, std::string> changed_;
   std::uint32_t changes_ = 0;
   bool is_recording_ = true;
   std::vector<std::shared_ptr<const RecordedCall>> calls_;   // shared with records that begin alike

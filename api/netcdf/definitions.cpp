@@ -10,6 +10,7 @@
 #include "functions.hpp"
 #include "guard.hpp"
 #include "kept_shadows.hpp"
+#include "sluice/formats/convert.hpp"
 #include "sluice/formats/names.hpp"
 #include "sluice/formats/types.hpp"
 #include "transfer.hpp"
@@ -267,12 +268,14 @@ int def_var_fill(int ncid, int id, int is_off, const void* value) {
 
 int rename_att(int ncid, int varid, const char* name, const char* other) {
   const CarriedGroup group = carried(ncid);
+  if (const int status = group->settle_attributes(); status != 0) return status;
   return also(group, group.define("nc_rename_att", varid, name, other),
               [&] { return ncmpi::rename_att(group->coupled, varid, name, other); });
 }
 
 int del_att(int ncid, int varid, const char* name) {
   const CarriedGroup group = carried(ncid);
+  if (const int status = group->settle_attributes(); status != 0) return status;
   return also(group, group.define("nc_del_att", varid, name),
               [&] { return ncmpi::del_att(group->coupled, varid, name); });
 }
@@ -287,6 +290,16 @@ int put_into_shadow(const CarriedGroup& group, int varid, const char* name, nc_t
   const std::size_t bytes = bytes_of_value(memory == type::own ? external : memory);
   const std::size_t all_bytes = count * bytes;
   const bool has_type = memory != type::text && memory != type::string;
+  // A program may set it to another value in each dataset: the time, say. Nothing depends on that.
+  const bool is_converted = has_type && memory != type::own && memory != external;
+  const bool may_vary = bytes > 0 && values != nullptr && name != nullptr && *name != '_' && !is_converted &&
+                        count > 0 && count <= most_values && (group.group == 0 || varid != global);
+  if (may_vary) {
+    const Values<const void, std::size_t> list{values, &all_bytes};
+    const AttributePlace place{group.group, varid, name};
+    return has_type ? group.define_attribute(place, function, list, varid, name, external, count)
+                    : group.define_attribute(place, function, list, varid, name, count);
+  }
   const auto put = [&](const auto& list) {
     return has_type ? group.define(function, varid, name, external, count, list)
                     : group.define(function, varid, name, count, list);
@@ -312,8 +325,24 @@ int put_att(int ncid, int varid, const char* name, nc_type external, std::size_t
   return worse(also(group, 0, [&] { return copy_attribute(group, varid, name); }), status);
 }
 
+/// An attribute that the shadow has with other values.
+int get_changed(const CarriedGroup& group, int id, const char* name, void* values, nc_type memory) {
+  return guard([&]() -> int {
+    const DatasetUse dataset(group->coupled);
+    const formats::Header& header = dataset->header;
+    const auto& attributes = id == global ? header.attributes : header.variable(id).attributes;
+    const formats::Attribute& attribute = attributes[attributes.find(formats::normalised_name(name))];
+    const auto to = memory == type::own ? attribute.type : static_cast<formats::Type>(memory);
+    if (formats::mixes_text(to, attribute.type)) return NC_ECHAR;
+    return formats::convert_casting(to, values, attribute.type, attribute.values.data(), attribute.count);
+  });
+}
+
 int get_att(int ncid, int varid, const char* name, void* values, nc_type memory) {
   const CarriedGroup group = carried(ncid);
+  if (const int status = group->settle_attributes(); status != 0) return status;
+  if (const auto id = group->changed_attribute(group.group, varid, name); id && memory != type::string)
+    return get_changed(group, *id, name, values, memory);
   const std::string variant = variant_of("nc_get_att", memory);
   nc_type external = 0;
   std::size_t count = 0;

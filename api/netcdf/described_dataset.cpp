@@ -146,6 +146,14 @@ std::string names_in(const formats::Header& header) {
   return names;
 }
 
+void put_text(formats::Attributes& attributes, std::string_view name, std::string_view text) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  attributes.put({std::string(name),
+                  formats::Type::text,
+                  static_cast<std::int64_t>(text.size()),
+                  {bytes, bytes + text.size()}});
+}
+
 /// The header, which can be changed from now on.
 formats::Header& changeable(Dataset& coupled) {
   if (!coupled.in_define_mode) ncmpi::redef(coupled.ncid);
@@ -283,6 +291,23 @@ int DescribedDataset::open_shadow(std::span<const std::byte> bytes, int flags, i
   return 0;
 }
 
+void DescribedDataset::take_changed() {
+  const DatasetUse coupled(coupled_);
+  if (coupled->netcdf4_changes.empty()) return;
+  (void)library_.call("nc_redef", shadow_);  // one of the classic model needs it
+  formats::for_each_netcdf4_change(coupled->netcdf4_changes, [&](int id, const std::string& name) {
+    const auto& of = id == global ? coupled->header.attributes : coupled->header.variable(id).attributes;
+    const auto place = std::ranges::find(variables_, id, [](const auto& each) { return each.second; });
+    const int group = id == global ? shadow_ : (shadow_ & ~group_bits) | place->first[0];
+    const formats::Attribute& attribute = of[of.find(name)];
+    library_.ask("nc_put_att", group, id == global ? global : place->first[1],
+                 static_cast<const char*>(name.c_str()), static_cast<nc_type>(attribute.type),
+                 static_cast<std::size_t>(attribute.count),
+                 static_cast<const void*>(attribute.values.data()));
+  });
+  (void)end_definitions(library_, shadow_);
+}
+
 int DescribedDataset::end_definitions(const ProgramLibrary& library, int shadow) {
   return guard([&] {
     std::optional<int> status;
@@ -353,6 +378,7 @@ bool DescribedDataset::record(RecordedCall& call) {
   if (!std::ranges::all_of(variables_, [](const auto& each) { return each.second != in_shadow; }))
     return false;
   const DatasetUse coupled(coupled_);
+  if (coupled->header.attributes.find(formats::netcdf4_changes_attribute) >= 0) return false;
   const auto bytes_in = [](const formats::Header& header) {
     const int id = header.attributes.find(formats::netcdf4_file_attribute);
     return id < 0 ? std::span<const std::byte>() : std::span(header.attributes[id].values);
@@ -368,24 +394,42 @@ bool DescribedDataset::record(RecordedCall& call) {
   }
   call.describe = [header = recorded_, dimensions = dimensions_, variables = variables_,
                    record_dimension = record_dimension_,
-                   has_defined = has_defined_](DescribedDataset& later) {
+                   has_defined = has_defined_](DescribedDataset& later, const ChangedAttributes& changed) {
     later.dimensions_ = dimensions;
     later.variables_ = variables;
     later.record_dimension_ = record_dimension;
     later.has_changed_ = false;
-    return has_defined ? later.become(*header) : 0;
+    return has_defined || !changed.empty() ? later.become(*header, changed) : 0;
   };
   return true;
 }
 
+/// Sets the attributes, and returns the list of them for netcdf4_changes_attribute.
+std::string DescribedDataset::change(formats::Header& header, const ChangedAttributes& changed) const {
+  std::string list;
+  for (const auto& [place, values] : changed) {
+    const auto& [group, varid, name] = place;
+    const int id = varid == global ? global : find(group, varid);
+    auto& attributes = id == global ? header.attributes : header.variable(id).attributes;
+    const int known = attributes.find(formats::normalised_name(name));
+    if (known < 0) continue;  // it was set after this
+    const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
+    attributes[known].values.assign(bytes, bytes + values.size());
+    list += std::to_string(id) + ' ' + formats::normalised_name(name) + '\n';
+  }
+  return list;
+}
+
 /// The coupled dataset gets the definitions of an earlier one. Returns a status.
-int DescribedDataset::become(const formats::Header& earlier) {
+int DescribedDataset::become(const formats::Header& earlier, const ChangedAttributes& changed) {
   return guard([&] {
     const DatasetUse coupled(coupled_);
     formats::Header& header = changeable(*coupled);
     const std::int64_t records = header.record_count;
     header = earlier;
     header.record_count = records;
+    const std::string list = change(header, changed);
+    if (!list.empty()) put_text(header.attributes, formats::netcdf4_changes_attribute, list);
     const auto* const before = coupled->header_before_redef.get();
     const int known = before == nullptr ? 0 : before->variable_count();
     for (int id = 0; id < header.variable_count(); ++id)

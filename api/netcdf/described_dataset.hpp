@@ -22,6 +22,7 @@ namespace sluice::api::netcdf {
 /// others are in the shadow, whose bytes are an attribute of the coupled dataset.
 class DescribedDataset {
  public:
+  using ChangedAttributes = std::map<AttributePlace, std::string>;
   /// Where the values of a variable are.
   static constexpr int in_shadow = -1;
 
@@ -32,6 +33,8 @@ class DescribedDataset {
   int create_shadow(int mode, int* shadow);
   int open_shadow(std::span<const std::byte> bytes, int mode, int* shadow);
 
+  /// A shadow that is written gets the attributes' values of the coupled dataset. Throws Error.
+  void take_changed();
   /// The shadow is that of another coupled dataset from now on, if it has the same bytes, and names.
   [[nodiscard]] bool serve(int coupled);
   /// Of a dataset that is created; null: it is not replayed, and not recorded. Shared with later datasets.
@@ -76,7 +79,8 @@ class DescribedDataset {
  private:
   int look_for_viewers(bool* may_come) const;
 
-  int become(const formats::Header& header);
+  int become(const formats::Header& header, const ChangedAttributes& changed);
+  std::string change(formats::Header& header, const ChangedAttributes& changed) const;
   int define(bool renews_attributes);
   void define_all(Dataset& coupled, bool renews_attributes);
   void find_all(const formats::Header& header);

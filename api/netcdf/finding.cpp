@@ -80,6 +80,7 @@ int make_described_shadow(CarriedDataset& dataset) {
   int format = 0;
   if (status == 0 && dataset.ask("nc_inq_format", &format) == 0 && format == netcdf4_classic)
     dataset.mode |= mode::classic_model;
+  if (status == 0 && writes) dataset.described->take_changed();
   return status;
 }
 

@@ -167,6 +167,25 @@ void put(const ProgramLibrary& library, Rows& rows, const formats::Variable& var
   }
 }
 
+/// Attributes that the dataset has with other values than the netCDF-4 file.
+void change_attributes(const ProgramLibrary& library, int file, const formats::Header& header) {
+  const int list = header.attributes.find(formats::netcdf4_changes_attribute);
+  if (list < 0) return;
+  constexpr int global = -1;
+  (void)library.call("nc_redef", file);  // a file of the classic model needs it
+  formats::for_each_netcdf4_change(header.attributes[list].values, [&](int id, const std::string& name) {
+    Rows place;
+    place.group = file;
+    place.variable = global;
+    if (id != global) place = find_rows(library, file, header.variable(id).name, {});
+    const auto& attributes = id == global ? header.attributes : header.variable(id).attributes;
+    const formats::Attribute& attribute = attributes[attributes.find(name)];
+    library.ask("nc_put_att", place.group, place.variable, name.c_str(), static_cast<nc_type>(attribute.type),
+                static_cast<std::size_t>(attribute.count), static_cast<const void*>(attribute.values.data()));
+  });
+  (void)library.call("nc_enddef", file);
+}
+
 void make_file() {
   const auto dataset = map_input();
   const auto decoded =
@@ -185,6 +204,7 @@ void make_file() {
   constexpr int writes = 1;
   int file = 0;
   library.ask("nc_open", path_of_file, writes, &file);
+  change_attributes(library, file, header);
   for (int id = 0; id < header.variable_count(); ++id) {
     Rows rows = find_rows(library, file, header.variable(id).name, header.shape(id));
     if (header.is_record_variable(id)) rows.pitch = static_cast<std::size_t>(layout.record_size);

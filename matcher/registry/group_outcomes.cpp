@@ -88,9 +88,10 @@ void GroupOutcomes::give_earlier_file(Group& group) {
 void GroupOutcomes::take_away(Group& group) {
   Dataset& dataset = parts_.datasets[group.key];
   const bool is_there = dataset.newest != nullptr || dataset.is_recycled;
+  const bool is_in_files = parts_.rules.is_in_files(group.key);
+  const bool was_written = !is_in_files && parts_.publication.take_name(group.key);
   dataset.written_path.clear();
-  if (!is_there && !group.is_on_disk &&
-      !parts_.rules.is_in_files(group.key)) {  // the caller checks whether the file exists
+  if (!is_there && !was_written && !group.is_on_disk && !is_in_files) {  // the caller looks for the file
     return refuse(group, NC_ENOENT,
                   parts_.names.quoted(group.key) + " was not published: there is nothing to delete");
   }

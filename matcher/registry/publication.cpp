@@ -106,10 +106,17 @@ bool Publication::is_written_on(const Step& step) const {
   return is_one_file && parts_.datasets.at(step.key).in_progress.size() > 1;
 }
 
+bool Publication::take_name(const DatasetKey& key) {
+  const auto written = std::exchange(parts_.datasets[key].in_progress, {});
+  for (Step* const step : written) step->is_nameless = true;
+  return !written.empty();
+}
+
 /// The last step of the file publishes it, for all.
 void Publication::end_written(Step& step) {
-  if (!is_written_on(step)) return complete(step);
+  if (!step.is_nameless && !is_written_on(step)) return complete(step);
   withdraw(step);
+  if (step.is_nameless) return parts_.answers.given_up(step);
   for (Step* const other : parts_.datasets[step.key].in_progress) other->takes_over = true;
   parts_.answers.given_up(step);
 }
@@ -236,6 +243,7 @@ void Publication::end_by_death(Step& step, const std::string& reason) {
 }
 
 void Publication::lose(Step& step, const std::string& reason) {
+  if (step.is_nameless) return withdraw(step);
   note_lost(*step.writers->component, {step.key, step.id});
   end_unfinished(step, reason);
   parts_.logs.keep(step);

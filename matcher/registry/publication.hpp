@@ -39,6 +39,8 @@ class Publication {
   void note_lost(Component& writer, const LostStep& lost);
   /// The writer is started again: what it had not published is gone, and not lost.
   void forget_lost(const Component& writer);
+  /// The name was removed. Returns whether something was being written there: its writers go on without it.
+  bool take_name(const DatasetKey& key);
   /// The step was not begun: the file is unchanged.
   void withdraw(Step& step);
 

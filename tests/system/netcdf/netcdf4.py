@@ -273,7 +273,33 @@ def large_by_bytes():
     same_outputs(f"{PYTHON} {here}/large.py\n", f"cp a.nc copy.txt\n{PYTHON} {here}/sums.py > sums\n", ["sums"])
 
 
-CASES = {"bypasses": bypasses, "large_by_bytes": large_by_bytes, "model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
+REMOVED = """
+import netCDF4, os
+def make(name, value, **keys):
+    d = netCDF4.Dataset(name, 'w', **keys); d.createDimension('t', None); d.createVariable('v', 'i4', ('t',))[0] = value
+    return d
+def look(*names): print([(name, os.path.exists(name)) for name in names])
+for keys in {}, {'format': 'NETCDF3_CLASSIC'}:
+    first = make('a.nc', 1, **keys); os.remove('a.nc'); look('a.nc'); first['v'][1] = 5
+    second = make('a.nc', 2, **keys); look('a.nc')
+    first.sync(); first.close(); look('a.nc'); second['v'][1] = 3; second.close(); look('a.nc')
+    gone = make('b.nc', 1, **keys); gone.sync(); os.remove('b.nc'); gone.close(); look('b.nc')
+    try: os.remove('b.nc')
+    except FileNotFoundError: print('not there')
+    for i in range(4): make('c.nc', i, **keys).close()
+    gone = make('c.nc', 9, **keys); os.remove('c.nc'); look('c.nc'); gone.close(); look('c.nc')
+"""
+
+
+def removed():
+    """What a program removes while it writes it has no name any more, and another file may get that."""
+    with open("removed.py", "w") as file:
+        file.write(REMOVED)
+    look = "for i in a; do ncdump $i.nc; done > dump\nfor i in b c; do test ! -e $i.nc; done\n"
+    same_outputs(f"{PYTHON} {os.path.abspath('.')}/removed.py > said\n", look, ["said", "dump"], reader_key="start: when-done")
+
+
+CASES = {"removed": removed, "bypasses": bypasses, "large_by_bytes": large_by_bytes, "model": hyperslabs, "by_bytes": by_bytes, "written_bytes": written_bytes, "back": back, "to_pnetcdf": to_pnetcdf, "xarrays": xarrays, "live": live, "at_once": at_once, "steps": steps, "kept": kept}
 clear_directory()
 if case.startswith("calls"):
     random_calls(*range(int(case[5:]), int(case[5:]) + 6))

@@ -1,7 +1,8 @@
 /* netcdf_calls write|append|read PATH SEED: many calls of netCDF-C in a random order, right and wrong ones,
    with what each returned and gave. The same lines are expected on disk and in a run. write4, append4, read4:
    as netCDF-4, in groups. steps4, looks4: several files of one process. Each begins with the calls of the
-   first one; some go on with others, some end in nc_abort. */
+   first one; some go on with others, some end in nc_abort. put_varied4, get_varied4: files that differ in the
+   values of attributes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netcdf.h>
@@ -355,6 +356,70 @@ static void for_each_step(const char* path, int writes) {
   fprintf(stderr, "%d shadows\n", shadows);
 }
 
+/* Files that differ in the values of attributes, which some set twice, look at, or remove. */
+static void write_varied(int step) {
+  int group, x, v, w;
+  short range[3] = {(short)step, 2, (short)(step * 7)};
+  double time = 0.25 * step, back = -1, rounded = step == 4 ? 1.7 : 2.7;
+  char text[] = "step 0";
+  text[5] = (char)('0' + step);
+  nc_def_dim(root, "x", 3, &x);
+  nc_def_var(root, "v", NC_INT, 1, &x, &v);
+  nc_put_att_text(root, NC_GLOBAL, "history", 6, text);
+  nc_put_att_double(root, v, "time", NC_DOUBLE, 1, &time);
+  nc_put_att_double(root, v, "rounded", NC_FLOAT, 1, &rounded);
+  nc_def_grp(root, "g", &group);
+  nc_def_var(group, "w", NC_SHORT, 1, &x, &w);
+  if (step == 3) tell("back", nc_get_att_double(root, v, "time", &back));
+  nc_put_att_short(group, w, "range", NC_SHORT, 3, range);
+  nc_put_var_short(group, w, range);
+  time += 1;
+  nc_put_att_double(root, v, "time", NC_DOUBLE, 1, &time);
+  nc_put_att_text(root, NC_GLOBAL, "end", 6, text);
+  if (step == 5) tell("delete", nc_del_att(group, w, "range"));
+  if (step == 6) tell("rename", nc_rename_att(root, v, "time", "moment"));
+  if (step == 7) nc_put_att_short(group, NC_GLOBAL, "range", NC_SHORT, 3, range);
+  if (step == 8) nc_put_att_text(root, NC_GLOBAL, "history", 3, text);
+  printf("%g\n", back);
+}
+
+static void read_varied(void) {
+  int group = 0, v = 0, w = 0;
+  char text[16] = "";
+  double time = -1;
+  float range[3] = {0, 0, 0};
+  unsigned char small[3] = {0, 0, 0};
+  nc_inq_varid(root, "v", &v);
+  nc_inq_ncid(root, "g", &group);
+  nc_inq_varid(group, "w", &w);
+  tell("history", nc_get_att_text(root, NC_GLOBAL, "history", text));
+  tell("time", nc_get_att(root, v, "time", &time));
+  tell("no text", nc_get_att_text(root, v, "time", text + 8));
+  tell("range", nc_get_att_float(group, w, "range", range));
+  tell("small", nc_get_att_uchar(group, w, "range", small));
+  printf("%s %g %g %g %d\n", text, time, range[0], range[2], small[2]);
+}
+
+static void for_each_varied(const char* path, int writes) {
+  for (int step = 0; step < 16; ++step) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s.%d", path, step);
+    tell("file", writes ? nc_create(name, NC_NETCDF4, &root) : nc_open(name, 0, &root));
+    if (writes)
+      write_varied(step);
+    else
+      read_varied();
+    tell("close", nc_close(root));
+  }
+  if (writes) {
+    tell("again", nc_open("v.nc.2", NC_WRITE, &root));
+    read_varied();
+    tell("put", nc_put_att_text(root, NC_GLOBAL, "later", 3, "end"));
+    tell("close", nc_close(root));
+  }
+  fprintf(stderr, "%d shadows\n", shadows);
+}
+
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[3], NULL, 10) * 7919 + 17;
@@ -365,5 +430,6 @@ int main(int argc, char** argv) {
   if (strncmp(argv[1], "read", 4) == 0) read_file(argv[2]);
   if (strcmp(argv[1], "steps4") == 0 || strcmp(argv[1], "looks4") == 0)
     for_each_step(argv[2], argv[1][0] == 's');
+  if (strstr(argv[1], "varied4") != NULL) for_each_varied(argv[2], argv[1][0] == 'p');
   return 0;
 }

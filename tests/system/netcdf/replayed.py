@@ -85,8 +85,18 @@ def model(**keys):
     same_as_on_disk(f"{PYTHON} {here}/model.py\n", f"{PYTHON} {here}/looks.py > looks\n" + dumps, ["looks", "dumps"], **keys)
 
 
+def attributes():
+    """Definitions are replayed where attributes have other values in each file, and readers, images and the disk have those."""
+    dumps = "for i in $(seq 0 15); do ncdump -n file -s v.nc.$i; cp v.nc.$i copy; ncdump -n file copy; done > dumps\n"
+    same_as_on_disk(f"{calls} put_varied4 v.nc 1 > puts 2> made.puts\n", f"{calls} get_varied4 v.nc 1 > gets 2> made.gets\n" + dumps, ["puts", "gets", "dumps"], reader_key="start: when-done", more=", keep: true")
+    harness.call("sh", "-ec", dumps, status=0)
+    same_lines("dumps", "disk/dumps", "the kept files")
+    made = [int(text("made." + kind).split()[0]) for kind in ("puts", "gets")]
+    expect(made[0] <= 8 and made[1] <= 9, f"shadows of 16 files: {made}")
+
+
 clear_directory()
 if case.startswith("calls"):
     random_calls(range(int(case[5:]), int(case[5:]) + 6))
 else:
-    model()
+    {"model": model, "attributes": attributes}[case]()

@@ -194,7 +194,8 @@ struct Step {
   bool is_in_files = false;          ///< the data is in files: no log segments, no control block, no header
   bool is_new = false;               ///< it does not begin with what was there before
   std::uint32_t closes = 1;          ///< PublishRequest::closes
-  bool takes_over = false;  ///< others have written the same file meanwhile, and left it to this step
+  bool takes_over = false;   ///< others have written the same file meanwhile, and left it to this step
+  bool is_nameless = false;  ///< its name was removed while it was written: nobody will read it
   StepState state = StepState::in_progress;
   std::int64_t record_count = 0;
   std::vector<std::byte> header;  ///< CDF-5 encoding; empty before the first enddef
