@@ -1,5 +1,6 @@
 #include "supervised_process.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -30,6 +31,11 @@ bool is_mpirun(pid_t process) {
   std::string name;
   std::getline(stream, name);
   return name == "mpirun" || name == "orterun" || name == "mpiexec";
+}
+
+std::chrono::milliseconds time_of(const timeval& time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::seconds(time.tv_sec) +
+                                                               std::chrono::microseconds(time.tv_usec));
 }
 
 }  // namespace
@@ -106,8 +112,10 @@ bool SupervisedProcess::has_open_outputs() const {
 
 void SupervisedProcess::reap() {
   int status = 0;
-  if (end_ || ::waitpid(id_, &status, WNOHANG) != id_) return;
+  rusage use{};
+  if (end_ || ::wait4(id_, &status, WNOHANG, &use) != id_) return;
   end_ = end_of_process(status, launching_.is_launcher);
+  end_->processor_time = time_of(use.ru_utime) + time_of(use.ru_stime);
   exited_ = std::chrono::steady_clock::now();
   kept_open_.clear();
   launcher_timer_.cancel();

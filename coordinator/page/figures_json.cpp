@@ -52,6 +52,7 @@ std::string figures_as_json(const Timeline& timeline, const RunFigures& figures)
         .member("opened_bytes", component.opened_bytes)
         .member("open_wait_ms", component.open_wait_ms)
         .member("memory_wait_ms", component.memory_wait_ms)
+        .member("processor_ms", component.processor_ms)
         .member("end", component.end)
         .member("command", component.command)
         .end_object();

@@ -100,27 +100,14 @@ class Findings {
       std::map<std::int32_t, std::uint64_t> lasts;  ///< how often a rank was the last, by rank
       std::uint64_t sum_ms = 0, steps = 0;
     };
-    struct Step {
-      std::uint64_t first_ms = UINT64_MAX, last_ms = 0;
-      std::int32_t last_rank = 0;
-    };
-    std::map<std::pair<std::string, std::string>, std::map<std::size_t, Step>> steps;  // component, file
-    std::map<std::pair<std::pair<std::string, std::string>, std::int32_t>, std::size_t> numbers;
-    for (const runtime::Activity& activity : timeline_.activities) {
-      if (activity.kind != Kind::put || activity.rank < 0) continue;
-      const std::pair file{activity.component, activity.file};
-      Step& step = steps[file][numbers[{file, activity.rank}]++];
-      step.first_ms = std::min(step.first_ms, activity.begin_ms);
-      if (activity.begin_ms >= step.last_ms) step.last_rank = activity.rank;
-      step.last_ms = std::max(step.last_ms, activity.begin_ms);
-    }
-    std::map<std::string, Spread> spreads;
-    for (const auto& [file, of_file] : steps) {
-      for (const auto& [number, step] : of_file) {
-        Spread& spread = spreads[file.first];
-        spread.sum_ms += step.last_ms - step.first_ms;
+    std::map<std::string, Spread> spreads;  // by component
+    for (const auto& [file, steps] : activities_by_step(timeline_, Kind::put)) {
+      for (const auto& ranks : steps) {
+        const auto [first, last] = std::ranges::minmax_element(ranks, {}, &runtime::Activity::begin_ms);
+        Spread& spread = spreads[(*last)->component];
+        spread.sum_ms += (*last)->begin_ms - (*first)->begin_ms;
         ++spread.steps;
-        ++spread.lasts[step.last_rank];
+        ++spread.lasts[(*last)->rank];
       }
     }
     for (const auto& [name, spread] : spreads) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int box_width = 190;
 constexpr int box_height = 46;
-constexpr int column_distance = 340;  ///< leaves space for the figures on an edge
+constexpr int column_distance = 380;  ///< leaves space for the figures on an edge
 constexpr int row_distance = 84;
 constexpr int margin = 16;
 
@@ -131,6 +131,11 @@ std::pair<std::string, std::string> two_lines(const std::string& label) {
   return {label.substr(0, blank), label.substr(blank + 1)};
 }
 
+/// Passes below the boxes between.
+bool is_long(const Drawing& drawing, const Edge& edge) {
+  return edge.leads_back || drawing.nodes[edge.to].column > drawing.nodes[edge.from].column + 1;
+}
+
 std::string draw(const Drawing& drawing, const Edge& edge) {
   const Node& from = drawing.nodes[edge.from];
   const Node& to = drawing.nodes[edge.to];
@@ -138,10 +143,10 @@ std::string draw(const Drawing& drawing, const Edge& edge) {
   const int y2 = to.top() + box_height / 2;
   const int x1 = from.left() + box_width;
   const int x2 = to.left();
-  const bool is_long = edge.leads_back || to.column > from.column + 1;
-  const int reach = edge.leads_back ? 120 : std::max(40, (x2 - x1) / (is_long ? 4 : 2));
+  const bool passes_below = is_long(drawing, edge);
+  const int reach = edge.leads_back ? 120 : std::max(40, (x2 - x1) / (passes_below ? 4 : 2));
   const auto point = [](int x, int y) { return std::to_string(x) + " " + std::to_string(y); };
-  const int sag = is_long ? 2 * row_distance / 3 : 0;  // below the boxes between
+  const int sag = passes_below ? 2 * row_distance / 3 : 0;
   std::string path = "<path class=\"edge\" marker-end=\"url(#arrow)\" d=\"M" + point(x1, y1) + " C" +
                      point(x1 + reach, y1 + sag) + " " + point(x2 - reach, y2 + sag) + " " +
                      point(x2 - 2, y2) + "\"/>";
@@ -164,7 +169,8 @@ std::string as_svg(const FlowGraph& graph) {
     width = std::max(width, node.left() + box_width + margin);
     height = std::max(height, node.top() + box_height + margin);
   }
-  height += row_distance / 2;  // for long edges
+  if (std::ranges::any_of(drawing.edges, [&](const Edge& edge) { return is_long(drawing, edge); }))
+    height += row_distance / 2;
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" +
                     std::to_string(width) + "\" height=\"" + std::to_string(height) + "\" viewBox=\"0 0 " +
                     std::to_string(width) + " " + std::to_string(height) + "\">\n<title>" +

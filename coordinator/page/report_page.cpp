@@ -44,12 +44,12 @@ std::string component_table(const RunFigures& figures) {
   std::vector<HtmlRow> rows;
   for (const RunFigures::Component& component : figures.components)
     rows.push_back({component.name, component.ranks == 0 ? "serial" : std::to_string(component.ranks),
-                    format_milliseconds(component.run_ms), format_bytes(component.put_bytes),
-                    format_bytes(component.get_bytes), format_bytes(component.opened_bytes),
-                    format_milliseconds(component.open_wait_ms),
+                    format_milliseconds(component.run_ms), format_milliseconds(component.processor_ms),
+                    format_bytes(component.put_bytes), format_bytes(component.get_bytes),
+                    format_bytes(component.opened_bytes), format_milliseconds(component.open_wait_ms),
                     format_milliseconds(component.memory_wait_ms),
                     component.end.empty() ? "–" : component.end, component.command});
-  return html_table({"component", "ranks", "time", "put", "got", "opened", "waited in open",
+  return html_table({"component", "ranks", "time", "processor", "put", "got", "opened", "waited in open",
                      "waited for memory", "end", "command"},
                     rows, 2);
 }

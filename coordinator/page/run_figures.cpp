@@ -100,6 +100,7 @@ void add_components(const Timeline& timeline, RunFigures& figures) {
     const auto processes = static_cast<std::uint64_t>(std::max(component.ranks, 1));
     RunFigures::Component row{component.name, component.ranks,
                               component.end_ms - std::min(component.begin_ms, component.end_ms)};
+    row.processor_ms = component.processor_ms;
     row.end = component.end;
     row.command = component.command;
     std::uint64_t wait_us = 0;

@@ -32,6 +32,7 @@ struct RunFigures {
     std::uint64_t put_bytes = 0, get_bytes = 0, opened_bytes = 0;
     /// by a process on average: in create and open, and for memory
     std::uint64_t open_wait_ms = 0, memory_wait_ms = 0;
+    std::uint64_t processor_ms = 0;
     std::string end = {};
     std::string command = {};
   };

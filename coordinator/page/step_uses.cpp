@@ -26,19 +26,11 @@ bool is_opening(const Activity& activity) noexcept {
   return activity.kind == Kind::read || activity.kind == Kind::open;
 }
 
-/// The n-th time that a rank has written a file belongs to the file's n-th step.
 std::map<FileName, StepsOfFile> published_steps(const Timeline& timeline) {
   std::map<FileName, StepsOfFile> files;
-  std::map<std::pair<FileName, std::int32_t>, std::size_t> written;
-  for (const Activity& activity : timeline.activities) {
-    if (activity.kind != Kind::write || activity.rule >= timeline.rules.size()) continue;
-    const FileName name{activity.rule, activity.file};
-    const std::size_t number = activity.rank < 0 ? files[name].size() : written[{name, activity.rank}]++;
-    StepsOfFile& steps = files[name];
-    if (steps.size() <= number) steps.resize(number + 1);
-    const Activity*& last = steps[number].written;
-    if (last == nullptr || last->end_ms < activity.end_ms) last = &activity;
-  }
+  for (const auto& [name, steps] : activities_by_step(timeline, Kind::write))
+    for (const auto& of_step : steps)
+      files[name].push_back({*std::ranges::max_element(of_step, {}, &Activity::end_ms)});
   return files;
 }
 
@@ -127,6 +119,20 @@ Following follow(std::uint32_t rule, const std::string& reader, const Timeline& 
 }
 
 }  // namespace
+
+StepsOfFiles activities_by_step(const Timeline& timeline, Kind kind) {
+  StepsOfFiles files;
+  std::map<std::pair<FileName, std::int32_t>, std::size_t> numbers;
+  for (const Activity& activity : timeline.activities) {
+    if (activity.kind != kind || activity.rule >= timeline.rules.size()) continue;
+    const FileName name{activity.rule, activity.file};
+    auto& steps = files[name];
+    const std::size_t number = activity.rank < 0 ? steps.size() : numbers[{name, activity.rank}]++;
+    if (steps.size() <= number) steps.resize(number + 1);
+    steps[number].push_back(&activity);
+  }
+  return files;
+}
 
 std::vector<Following> followings_of(const Timeline& timeline) {
   const auto published = published_steps(timeline);

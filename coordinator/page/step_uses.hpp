@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "timeline.hpp"
@@ -26,6 +28,12 @@ struct Following {
   std::uint64_t median_delay_ms = 0, longest_delay_ms = 0;  ///< from publication to first open
   std::uint64_t last_published_ms = 0, last_closed_ms = 0;
 };
+
+/// The activities of one kind by the steps of each file, which has a rule and a name: the n-th time that a
+/// rank has written a file, or put into it, belongs to its n-th step.
+using StepsOfFiles =
+    std::map<std::pair<std::uint32_t, std::string>, std::vector<std::vector<const runtime::Activity*>>>;
+[[nodiscard]] StepsOfFiles activities_by_step(const Timeline& timeline, runtime::Activity::Kind kind);
 
 /// For each rule and each component that has opened its steps and is not their writer. Steps and opens that
 /// the timeline lacks are missing here, too.

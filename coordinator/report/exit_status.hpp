@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <string>
 
 namespace sluice::coordinator {
@@ -14,6 +15,8 @@ inline constexpr int status_stopped = 75;
 struct ProcessEnd {
   bool by_signal = false;
   int number = 0;  ///< the signal, or the exit status
+  /// Its own, and that of all that it has waited for, as a launcher for the ranks of its machine.
+  std::chrono::milliseconds processor_time{};
 
   [[nodiscard]] bool failed() const noexcept { return by_signal || number != 0; }
   /// The status that a shell reports: the exit status, or 128 + signal.

@@ -20,6 +20,8 @@ constexpr std::array words{
     Word{"gets matched", "gets for which a matcher looked for the puts that have their elements"},
     Word{"gets replayed", "gets that went as those of an earlier step did, without a question"},
     Word{"replayed", "gets that went as those of an earlier step did, of all gets"},
+    Word{"processor",
+         "processor time of its processes on the machine of sluice run; who waits in MPI uses it, too"},
     Word{"waited", "time in create and open until the file or memory was there, of all processes together"},
     Word{"waited in open", "time in create and open until the file was there, of a process on average"},
     Word{"waited for memory", "time until memory for a put was there, of a process on average"},

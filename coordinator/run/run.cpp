@@ -276,7 +276,7 @@ void Run::component_ended(const ComponentProcesses::Member& member) {
                     "tells). 'restarts: N' starts a component again");
   // What was asked to end has not done its work, whatever its status.
   matcher_.tell_exit({name, is_failure || is_by_itself() ? how : how + ", as it was asked to", is_again});
-  recorder_.component_ended(name, how);
+  recorder_.component_ended(name, how, member.process->end()->processor_time);
   if (!is_failure && is_by_itself()) journal_.note_end_of(name);
   if (is_again) return components_.restart(name);
   if (is_failure && member.component->failure.stops_run) stop_after_failure_of(name);

@@ -33,8 +33,9 @@ void RunRecorder::begin() {
   if (setting_.keeps_record("timeline")) ask_later();
 }
 
-void RunRecorder::component_ended(const std::string& name, const std::string& how) {
-  timeline_.component_ended(name, since_start(), how);
+void RunRecorder::component_ended(const std::string& name, const std::string& how,
+                                  std::chrono::milliseconds processor_time) {
+  timeline_.component_ended(name, since_start(), how, static_cast<std::uint64_t>(processor_time.count()));
 }
 
 void RunRecorder::ask() {

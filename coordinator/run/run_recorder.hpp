@@ -20,7 +20,8 @@ class RunRecorder {
 
   /// The components start now.
   void begin();
-  void component_ended(const std::string& name, const std::string& how);
+  void component_ended(const std::string& name, const std::string& how,
+                       std::chrono::milliseconds processor_time);
   /// Asks what the run does, and prints the answer for the user.
   void print();
   /// All components have ended: asks for the last time.

@@ -166,11 +166,13 @@ class Reader {
     const auto time_ms = line.number();
     const std::string name = line.text();
     const std::string how = has_ended ? line.text() : "";
+    const auto processor_ms = has_ended && !line.is_at_end() ? line.number() : 0;  // records of 0.2 have none
     const auto component = std::ranges::find(timeline_.components, name, &Timeline::Component::name);
     if (line.is_wrong() || component == timeline_.components.end()) return;
     note_time(time_ms);
     (has_ended ? component->end_ms : component->begin_ms) = time_ms;
     if (has_ended) component->end = how;
+    component->processor_ms += processor_ms;
   }
 
   void take_command(Line& line) {

@@ -23,6 +23,7 @@ struct Timeline {
     std::uint64_t begin_ms = 0, end_ms = 0;
     std::string end = {};  ///< how it has ended; empty: it has not, or was not seen
     std::string command = {};
+    std::uint64_t processor_ms = 0;  ///< of all its starts, on the machine of `sluice run`
   };
   struct Rule {
     std::string pattern, writer, mode;

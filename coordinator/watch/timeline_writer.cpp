@@ -77,8 +77,9 @@ void TimelineWriter::component_started(const std::string& name, std::uint64_t ti
   flush();
 }
 
-void TimelineWriter::component_ended(const std::string& name, std::uint64_t time_ms, const std::string& how) {
-  line("exit", time_ms, name, how);
+void TimelineWriter::component_ended(const std::string& name, std::uint64_t time_ms, const std::string& how,
+                                     std::uint64_t processor_ms) {
+  line("exit", time_ms, name, how, processor_ms);
   flush();
 }
 

@@ -21,7 +21,8 @@ class TimelineWriter {
                  std::int64_t began);
 
   void component_started(const std::string& name, std::uint64_t time_ms);
-  void component_ended(const std::string& name, std::uint64_t time_ms, const std::string& how);
+  void component_ended(const std::string& name, std::uint64_t time_ms, const std::string& how,
+                       std::uint64_t processor_ms);
   /// Adds what has changed since the last view. `time_ms`: when it has arrived.
   void add(const runtime::RunView& view, std::uint64_t time_ms);
   void warn(const std::string& text);

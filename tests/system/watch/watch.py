@@ -334,6 +334,17 @@ def report():
     expect(figures["workflow"] == os.path.abspath("flow.yaml") and figures["cores"] == os.cpu_count() and components["analysis"]["command"].endswith("a%d.nc 1000"), "where it ran, and of what")
 
 
+def processor():
+    """The report has the processor time of a serial component, and of all ranks of another one."""
+    with open("burn.py", "w") as file:
+        file.write("import time\nwhile time.process_time() < 0.5:\n    pass\n")
+    with open("flow.yaml", "w") as flow:
+        flow.write("version: 1\nname: burn\ncomponents:\n  one: {command: /usr/bin/python3 burn.py}\n  two: {command: /usr/bin/python3 burn.py, ranks: 2}\nfiles: []\n")
+    call(SLUICE, "run", "--log-dir", "log", "flow.yaml", status=0)
+    used = {each["name"]: each["processor_ms"] for each in json.loads(call(SLUICE, "report", "log", "--json", status=0).out)["components"]}
+    expect(used["one"] >= 500 and used["two"] >= 1000, f"the processor time: {used}")
+
+
 def calls():
     """The trace has a period for the puts and one for the gets of each step and rank, within that in which the file was open."""
     write_flow(program, {"model": (2, "write a.nc 8000000"), "analysis": (1, "read a.nc 8000000")}, [("a*.nc", "model", ["analysis"])])

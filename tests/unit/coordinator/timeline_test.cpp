@@ -66,7 +66,7 @@ Timeline recorded(const std::string& name, bool has_end = true) {
                        {Activity::Kind::get, "analysis", matcher::no_rank, 0, odd, 400, 600, 4000, 77000}};
     view.lost_activities = 5;
     writer.add(view, 2000);
-    writer.component_ended("analysis", 5000, "exited with status 1");
+    writer.component_ended("analysis", 5000, "exited with status 1", 1500);
     writer.warn("a warning");
     if (has_end) writer.end(5100, "failed");
   }
@@ -101,6 +101,7 @@ TEST_CASE("a timeline is read as it was written, with any name") {
   REQUIRE(timeline.components.size() == 2);
   CHECK(timeline.components[1].end == "exited with status 1");
   CHECK(timeline.components[1].end_ms == 5000);
+  CHECK(timeline.components[1].processor_ms == 1500);
   CHECK(timeline.components[0].end_ms == 5100);
   CHECK(timeline.verdict == "failed");
   CHECK(timeline.warnings == std::vector<std::string>{"a warning"});
@@ -120,6 +121,10 @@ TEST_CASE("lines that are damaged are skipped, and another file is no timeline")
             .rules.empty());
   CHECK(read(head + "memory\t1\t4000000000\t1\t1\t1\nmemory\t1\t-1\t1\t1\t1\n").memory.empty());
   CHECK(read(head + "use\t1\tx y\t1\t1\t1\t1\t1\t1\nuse\t1\t3\t1\t1\t1\t1\t1\t1\n").uses.empty());
+  const std::string component = head + "component\ta\t1\nexit\t1\ta\tended\n";
+  CHECK(read(component).components[0].end == "ended");
+  CHECK(read(component + "exit\t2\ta\tended\t30\nexit\t3\ta\tended\t4\n").components[0].processor_ms == 34);
+  CHECK(read(component + "exit\t2\ta\tfailed\tx\n").components[0].end == "ended");
   CHECK_THROWS_AS((void)read("sluice-timeline\t2\n"), FormatError);
   CHECK_THROWS_AS((void)read(""), FormatError);
   std::filesystem::remove_all(directory);
@@ -136,6 +141,24 @@ TEST_CASE("the findings name the writer that others wait for") {
   CHECK(figures.peak_bytes == 50);
   const RunFigures killed = figures_of(recorded("killed", false));
   CHECK(contains(killed.advice.back(), "was killed"));
+}
+
+TEST_CASE("the findings name the rank that begins last") {
+  Timeline timeline = recorded("imbalance");
+  timeline.activities.clear();
+  timeline.components[0].end_ms = 10000;
+  const auto put = [&](std::int32_t rank, const std::string& file, std::uint64_t begin_ms) {
+    timeline.activities.push_back({Activity::Kind::put, "model", rank, 0, file, begin_ms, begin_ms + 10, 5});
+  };
+  for (const std::uint64_t time_ms : {0, 4000, 8000}) {
+    put(1, "a", time_ms + 1000);
+    put(0, "a", time_ms);
+    put(0, "b", time_ms);
+    put(1, "b", time_ms);
+  }
+  CHECK(
+      contains(figures_of(timeline).advice.at(1),
+               "together 3.0 s lie between the first and the last of each step, and rank 1 is the last in"));
 }
 
 TEST_CASE("opens by the C library are neither rates nor gets that were matched") {
