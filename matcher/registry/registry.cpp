@@ -104,6 +104,22 @@ void Registry::move_file(const DatasetKey& key, const std::string& from, const s
   if (dataset != nullptr && dataset->written_path == from) parts_->datasets[key].written_path = to;
 }
 
+bool Registry::rename_written(const DatasetKey& from, const DatasetKey& to, const std::string& path) {
+  const Dataset* const known = parts_->datasets.find(from);
+  if (known == nullptr || known->in_progress.empty() || from.rule != to.rule || from == to) return false;
+  if (parts_->rules.of(from).through != Through::memory || parts_->files.has(from, {})) return false;
+  (void)parts_->publication.take_name(to);
+  Dataset& former = parts_->datasets[from];
+  for (Step* const step : std::exchange(former.in_progress, {})) {
+    step->key = step->writers->key = to;
+    step->path = step->writers->path = path;
+    step->name = parts_->names.of(to);
+    parts_->datasets[to].in_progress.push_back(step);
+  }
+  former.is_recycled = true;  // the removal finds it
+  return true;
+}
+
 bool Registry::is_file_written(const Use& use) const {
   return parts_->files.has(use.key, use.file);
 }

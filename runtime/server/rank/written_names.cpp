@@ -230,10 +230,11 @@ bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& na
   // The disk has exchanged them already, whoever has them open.
   if (name.is_in_place && renaming->request.how == NameFile::How::exchange) return true;
   if (contents.bytes != nullptr) return true;
-  const bool may_be_open_elsewhere =
-      !name.is_in_place && renaming->request.how == NameFile::How::rename && base_.nodes.size() > 1;
-  may_be_open_elsewhere ? take_from_others(*renaming, TakeSent::whoever_has_it)
-                        : refuse(renaming, NC_ENOENT, name.path + " is not there");
+  // Another node may have it open, or a program that writes it by PnetCDF or netCDF.
+  const bool may_be_open = !name.is_in_place && renaming->request.how == NameFile::How::rename;
+  if (may_be_open) base_.names.change_all(renaming->request.to.path);
+  may_be_open ? take_from_others(*renaming, TakeSent::whoever_has_it)
+              : refuse(renaming, NC_ENOENT, name.path + " is not there");
   return false;
 }
 
@@ -391,7 +392,7 @@ void WrittenFiles::remove_former(const RenamingPtr& renaming) {
 
 /// The registry hears of it, because it also knows what the component has written by PnetCDF, or elsewhere.
 void WrittenFiles::take_from_others(const Renaming& renaming, std::uint32_t remover) {
-  if (base_.nodes.size() > 1) tell_others(renaming.request, remover);
+  if (base_.nodes.size() > 1 || remover == TakeSent::whoever_has_it) tell_others(renaming.request, remover);
   Open removal{renaming.request.from.key, {}, renaming.request.from.path, Purpose::remove};
   removal.is_on_disk = remover == base_.rank();
   base_.tree.send_up(ClientRequest{renaming.client, renaming.tag, std::move(removal)});

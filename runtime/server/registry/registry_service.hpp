@@ -66,6 +66,9 @@ class RegistryService final : private matcher::RegistryAnswers {
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t, const TakeSent& note) {
     if (note.key == note.new_key) registry_.move_file(note.key, note.path, note.new_path);
+    if (note.remover == TakeSent::whoever_has_it &&
+        registry_.rename_written(note.key, note.new_key, note.new_path))
+      return;
     if (note.remover != TakeSent::whoever_has_it || registry_.is_file_written({{}, note.key}))
       fence_.pass(note, [] {});
   }

@@ -288,14 +288,18 @@ for keys in {}, {'format': 'NETCDF3_CLASSIC'}:
     except FileNotFoundError: print('not there')
     for i in range(4): make('c.nc', i, **keys).close()
     gone = make('c.nc', 9, **keys); os.remove('c.nc'); look('c.nc'); gone.close(); look('c.nc')
+    moved = make('d.nc', 4, **keys); os.rename('d.nc', 'e.nc'); moved['v'][1] = 6; look('d.nc', 'e.nc')
+    other = make('d.nc', 8, **keys); moved.close(); look('d.nc', 'e.nc'); os.rename('d.nc', 'f.nc'); os.rename('f.nc', 'g.nc'); other.close()
+    print(netCDF4.Dataset('e.nc')['v'][:], netCDF4.Dataset('g.nc')['v'][:]); look('d.nc', 'f.nc')
+    make('h.nc', 1, **keys).close(); moved = make('i.nc', 2, **keys); os.rename('i.nc', 'h.nc'); moved.close(); print(netCDF4.Dataset('h.nc')['v'][:])
 """
 
 
 def removed():
-    """What a program removes while it writes it has no name any more, and another file may get that."""
+    """What a program removes or renames while it writes it, readers get by the name that it has at the end, if any; another file may get the former one."""
     with open("removed.py", "w") as file:
         file.write(REMOVED)
-    look = "for i in a; do ncdump $i.nc; done > dump\nfor i in b c; do test ! -e $i.nc; done\n"
+    look = "for i in a e g h; do ncdump $i.nc; done > dump\nfor i in b c d f i; do test ! -e $i.nc; done\n"
     same_outputs(f"{PYTHON} {os.path.abspath('.')}/removed.py > said\n", look, ["said", "dump"], reader_key="start: when-done")
 
 

@@ -65,6 +65,9 @@ class Registry {
   [[nodiscard]] std::string may_be_closed_by(const Use& use) const;
   /// With `identity: name`: the file is in another directory now.
   void move_file(const DatasetKey& key, const std::string& from, const std::string& to);
+  /// What a group writes there by PnetCDF is published by the other name, of the same rule. A removal of the
+  /// former one is to follow. False: nothing can be renamed.
+  bool rename_written(const DatasetKey& from, const DatasetKey& to, const std::string& path);
   /// Whether a file of that name, besides that one, is being written by the C library.
   [[nodiscard]] bool is_file_written(const Use& use) const;
   /// Whether each open of the step's name gets this step until somebody begins to write it.
