@@ -90,12 +90,15 @@ int status_of_block(const CarriedGroup& group, Verb verb, const DataCall& call) 
     (void)length_of(group, dimids[i], &lengths[i]);
     if (is_start_checked(i) && call.start[i] > lengths[i]) return no_place;
   }
+  bool is_behind_records = false;  // classic formats look at that last
   for (std::size_t i = 0; i < dimensions; ++i) {
     if (is_free(i)) continue;
     if (is_start_checked(i) && call.start[i] == lengths[i] && call.count[i] > 0) return no_place;
-    if (call.start[i] > lengths[i] || call.count[i] > lengths[i] - call.start[i]) return too_long;
+    if (call.start[i] <= lengths[i] && call.count[i] <= lengths[i] - call.start[i]) continue;
+    if (group->described || dimids[i] != growing) return too_long;
+    is_behind_records = true;
   }
-  return 0;
+  return is_behind_records ? too_long : 0;
 }
 
 /// Whether all strides are 1.

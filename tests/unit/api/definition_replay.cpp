@@ -76,6 +76,25 @@ TEST_CASE("a replay that ends makes the calls so far, and no others") {
   CHECK_FALSE(replay.is_replaying());
 }
 
+TEST_CASE("an attribute may have another value, which a replay that ends sets") {
+  std::vector<std::string> made;
+  const auto put = [&made](const DefinitionReplay& replay, int call, const std::string& value) {
+    const auto repeat = [&made, value](auto&&...) { return made.push_back(value), 0; };
+    return RecordedCall{replay.question(call, "put"), 0, value, true, repeat};
+  };
+  const auto first = std::make_shared<DefinitionReplay>("f");
+  for (const char* const value : {"a", "b"}) first->add(put(*first, 1, value));
+  DefinitionReplay::keep(first);
+  DefinitionReplay replay("f");
+  const AttributePlace time{0, -1, "time"}, units{0, 2, "units"};
+  CHECK(replay.next_attribute(time, put(replay, 1, "c")) == 0);
+  CHECK(replay.next_attribute(units, put(replay, 1, "b")) == 0);
+  CHECK(replay.changed_attributes() == std::map<AttributePlace, std::string>{{time, "c"}});
+  CHECK_FALSE(replay.next_attribute(time, put(replay, 2, "d")).has_value());
+  CHECK(replay.repeat(ProgramLibrary(nullptr), 0) == 0);
+  CHECK(made == std::vector<std::string>{"c", "b"});
+}
+
 TEST_CASE("an answer is only good for the same place") {
   const auto first = std::make_shared<DefinitionReplay>("d");
   first->add_inquiry({first->question(0, "count"), 0, "none"});
