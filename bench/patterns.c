@@ -1,11 +1,14 @@
 // patterns PROGRAMS STEPS STRIDE BYTES ACTION…: an ordinary program whose steps 0, STRIDE, 2 STRIDE … are its
 // ACTIONs, in order. NAME has %d for the number of the step, or it is one name for all steps. Actions:
-//   write:NAME read:NAME     by PnetCDF: create, define, put, close; open, get, close
-//   nwrite:NAME nread:NAME   the same by netCDF's functions; by nc_create and nc_open, if there is one
-//   process latest:NAME              reads; the last step is the last one of the program put:NAME get:NAME a
-//   record of one file, followed by a sync; the record, when it is there tell:WORD                WORD is the
-//   number of steps that are done await:WORD:AHEAD         waits until WORD is AHEAD further than this
-//   program, or at its end
+//
+// - write:NAME read:NAME: by PnetCDF: create, define, put, close; open, get, close
+// - nwrite:NAME nread:NAME: the same by netCDF's functions; by nc_create and nc_open, if it is one process
+// - latest:NAME: reads; the last step is the last one of the program
+// - put:NAME get:NAME: a record of one file, followed by a sync; the record, when it is there
+// - tell:WORD: WORD is the number of steps that are done
+// - await:WORD:AHEAD: waits until WORD is AHEAD further than this program, or at its end; -AHEAD: not so far
+//   behind
+//
 // PROGRAMS of them begin together. The reader checks values of each step. Behind the first quarter of the
 // steps, and at the end, each process calls access("mark"), and leaves times and switches in a file.
 // bench/patterns runs it.

@@ -87,7 +87,7 @@ CoupledGroup make_coupled_group(const Communicator& comm, const runtime::ClientE
     group.session = process_session(environment);
     group.session->connect();
     node = group.session->node();
-    if (comm.is_root()) number = runtime::random_number() >> 1;  // positive, for the reduction
+    if (comm.is_root()) number = group.session->new_group();
     if (created_by) group.offer = group.session->find_offer(*created_by, group.member);
     if (group.offer) offer = static_cast<std::int64_t>(group.offer->step);
     if (read_from != nullptr) group.read = group.session->find_read(*read_from, group.member);

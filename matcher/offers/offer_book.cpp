@@ -1,6 +1,7 @@
 #include "offer_book.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -8,14 +9,15 @@
 namespace sluice::matcher {
 
 OfferBook::Page* OfferBook::find(std::uint32_t rule, const std::vector<ProcessId>& members) noexcept {
-  const auto found = std::ranges::find_if(
-      pages_, [&](const Page& page) { return page.rule == rule && page.members == members; });
-  return found == pages_.end() ? nullptr : &*found;
+  for (Page& page : pages_)
+    if (page.rule == rule && page.members == members) return &page;
+  return nullptr;
 }
 
 OfferBook::Page* OfferBook::find(SegmentId id) noexcept {
-  const auto found = std::ranges::find_if(pages_, [&](const Page& page) { return page.memory->id() == id; });
-  return found == pages_.end() ? nullptr : &*found;
+  for (Page& page : pages_)
+    if (page.memory->id() == id) return &page;
+  return nullptr;
 }
 
 bool OfferBook::is_only_page_of(std::uint32_t rule) const noexcept {
@@ -29,58 +31,59 @@ OfferBook::Page* OfferBook::begin(OfferedGroup group, SegmentLease memory) {
   page.memory = std::make_shared<const SegmentLease>(std::move(memory));
   page.rule = group.rule;
   page.members = std::move(group.members);
+  page.slots = group.slots;
+  page.free.resize(group.slots);
+  std::iota(page.free.rbegin(), page.free.rend(), 0);
   if (!is_only_page_of(page.rule)) reads_.withdraw_all_of(page.rule);
   return &page;
 }
 
-std::size_t OfferBook::current(const Page& page) noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(page.places, [](const Page::Slot& place) {
-    return place.offer || (place.step != 0 && !place.is_finished);
-  }));
-}
-
-std::optional<std::uint32_t> OfferBook::free_slot(Page& page) {
-  clear_read(page);
-  const auto is_free = [](const Page::Slot& place) { return place.is_free(); };
-  auto found = std::ranges::find_if(page.places, is_free);
-  while (found == page.places.end()) {
-    StepId oldest = 0;
-    for (const Page::Slot& place : page.places)
-      if (place.is_finished && (oldest == 0 || place.step < oldest)) oldest = place.step;
-    if (oldest == 0) return std::nullopt;
-    (void)reads_.withdraw(oldest);
-    clear_read(page);
-    found = std::ranges::find_if(page.places, is_free);
+bool OfferBook::has_free_slot(Page& page) {
+  clear_read();
+  while (page.free.empty() && page.finished > 0) {
+    const auto is_finished = [](const auto& step) { return step.second.is_finished; };
+    (void)reads_.withdraw(std::ranges::find_if(page.steps, is_finished)->first);
+    clear_read();
   }
-  return static_cast<std::uint32_t>(found - page.places.begin());
+  return !page.free.empty();
 }
 
-void OfferBook::clear_read(Page& page) {
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    Page::Slot& place = page.places.at(slot);
-    if (!place.is_finished || reads_.is_offered(place.step)) continue;
-    place.step = 0;
-    place.is_finished = false;
+void OfferBook::clear_read() {
+  for (const StepId step : reads_.take_ended()) clear(step);
+}
+
+/// Unless the group has not finished with it, or its read is offered still.
+void OfferBook::clear(StepId step) {
+  for (Page& page : pages_) {
+    const auto found = page.steps.find(step);
+    if (found == page.steps.end() || !found->second.is_finished || reads_.is_offered(step)) continue;
+    const std::uint32_t slot = found->second.slot;
+    page.free.push_back(slot);
+    page.steps.erase(found);
+    --page.finished;
     board_->clear(page.memory->id(), slot);
   }
 }
 
-bool OfferBook::offer(Page& page, std::uint32_t slot, StepOffer offer) {
+bool OfferBook::offer(Page& page, StepOffer offer) {
+  const std::uint32_t slot = page.free.back();
   if (!board_->offer(page.memory->id(), slot, offer)) return false;
-  page.places.at(slot).offer = std::move(offer);
+  page.free.pop_back();
+  const StepId step = offer.step;
+  page.steps[step] = {slot, std::move(offer), false};
   return true;
 }
 
 bool OfferBook::withdraw(Page& page) {
-  bool has_any = false;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    auto& offer = page.places.at(slot).offer;
-    if (!offer || !board_->withdraw(page.memory->id(), slot, offer->step)) continue;
-    (void)reads_.withdraw(offer->step);
-    offer.reset();
-    has_any = true;
-  }
-  return has_any;
+  const std::size_t before = page.steps.size();
+  std::erase_if(page.steps, [&](const auto& entry) {
+    const auto& [step, place] = entry;
+    if (!place.offer || !board_->withdraw(page.memory->id(), place.slot, step)) return false;
+    (void)reads_.withdraw(step);
+    page.free.push_back(place.slot);
+    return true;
+  });
+  return page.steps.size() < before;
 }
 
 bool OfferBook::withdraw_all() {
@@ -91,27 +94,26 @@ bool OfferBook::withdraw_all() {
 
 OfferBook::Taken OfferBook::take(StepId step, ProcessId process, const Open& open) {
   for (Page& page : pages_) {
-    for (Page::Slot& place : page.places) {
-      if (!place.offer || place.offer->step != step) continue;
-      const bool fits = page.members.front() == process && page.rule == open.key.rule &&
-                        open.member.rank == 0 && open.member.size == page.members.size() &&
-                        !open.no_clobber && !open.is_import;
-      if (!fits) throw Error(NC_EINVAL, "the offer of step " + std::to_string(step) + " is for others");
-      place.step = step;
-      return {page, *std::exchange(place.offer, std::nullopt)};
-    }
+    const auto place = page.steps.find(step);
+    if (place == page.steps.end() || !place->second.offer) continue;
+    const bool fits = page.members.front() == process && page.rule == open.key.rule &&
+                      open.member.rank == 0 && open.member.size == page.members.size() && !open.no_clobber &&
+                      !open.is_import;
+    if (!fits) throw Error(NC_EINVAL, "the offer of step " + std::to_string(step) + " is for others");
+    return {page, *std::exchange(place->second.offer, std::nullopt)};
   }
   throw Error(NC_EINVAL, "step " + std::to_string(step) + " is not offered");
 }
 
 void OfferBook::end_step(StepId step) {
   for (Page& page : pages_) {
-    for (std::uint32_t slot = 0; slot < slots; ++slot) {
-      if (page.places.at(slot).step != step) continue;
-      page.places.at(slot).is_finished = true;
-      return clear_read(page);
-    }
+    const auto place = page.steps.find(step);
+    if (place == page.steps.end()) continue;
+    place->second.is_finished = true;
+    ++page.finished;
   }
+  clear(step);
+  clear_read();
 }
 
 void OfferBook::end_process(ProcessId process) {

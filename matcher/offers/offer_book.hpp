@@ -1,7 +1,7 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,21 +14,23 @@ namespace sluice::matcher {
 /// The offers of steps that processes may take: docs/design/offers.md.
 class OfferBook {
  public:
-  static constexpr std::uint32_t slots = OfferBoard::slots;
-
   /// A page of offers, and its group.
   struct Page {
     std::shared_ptr<const SegmentLease> memory;  ///< shared with the pages of its readers
     std::uint32_t rule = 0;
     std::vector<ProcessId> members;    ///< by rank
     std::vector<std::uint32_t> ended;  ///< ranks of members that have ended
-    struct Slot {
-      std::optional<StepOffer> offer;  ///< that the group may take
-      StepId step = 0;                 ///< that the group has taken; 0: none
+    struct Place {
+      std::uint32_t slot = 0;
+      std::optional<StepOffer> offer;  ///< empty: the group has taken it
       bool is_finished = false;        ///< the group has finished with it, and its read is offered still
-      [[nodiscard]] bool is_free() const noexcept { return !offer && step == 0; }
     };
-    std::array<Slot, slots> places;
+    std::map<StepId, Place> steps;
+    std::vector<std::uint32_t> free;  ///< slots; the last one is the warmest
+    std::size_t finished = 0;         ///< steps
+    std::size_t wanted = 0;           ///< how many steps are offered at a time
+    [[nodiscard]] std::size_t current() const noexcept { return steps.size() - finished; }  ///< unfinished
+    std::uint32_t slots = 0;
   };
 
   /// `board`: null where no steps are offered.
@@ -47,12 +49,11 @@ class OfferBook {
   Page* begin(OfferedGroup group, SegmentLease memory);
   /// Each publication is to be told at once.
   void make_loud(const Page& page) { board_->make_loud(page.memory->id()); }
-  /// How many steps are offered, or taken and not finished.
-  [[nodiscard]] static std::size_t current(const Page& page) noexcept;
-  /// A free slot. If there is none, the readers of the oldest finished step have to ask for it.
-  [[nodiscard]] std::optional<std::uint32_t> free_slot(Page& page);
+  [[nodiscard]] bool is_used_up(const Page& page) const { return board_->is_used_up(page.memory->id()); }
+  /// If there is none, the readers of the oldest finished step have to ask for it.
+  [[nodiscard]] bool has_free_slot(Page& page);
   /// Shows the offer in a free slot. Otherwise its memory is given back, and the result is false.
-  bool offer(Page& page, std::uint32_t slot, StepOffer offer);
+  bool offer(Page& page, StepOffer offer);
 
   /// Gives the memory of offers that nobody has taken back. Returns whether there was any.
   bool withdraw(Page& page);
@@ -70,7 +71,8 @@ class OfferBook {
   void end_process(ProcessId process);
 
  private:
-  void clear_read(Page& page);
+  void clear_read();
+  void clear(StepId step);
 
   OfferBoard* board_;
   ReadOffers& reads_;

@@ -1,6 +1,7 @@
 #include "read_offers.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -11,9 +12,9 @@ namespace sluice::matcher {
 using State = ReadOffers::Page::State;
 
 ReadOffers::Page* ReadOffers::find(SegmentId written, const std::vector<ProcessId>& members) noexcept {
-  const auto found = std::ranges::find_if(
-      pages_, [&](const Page& page) { return page.written->id() == written && page.members == members; });
-  return found == pages_.end() ? nullptr : &*found;
+  for (Page& page : pages_)
+    if (page.written->id() == written && page.members == members) return &page;
+  return nullptr;
 }
 
 void ReadOffers::begin(OfferedGroup group, SegmentLease memory, std::shared_ptr<const SegmentLease> written) {
@@ -25,60 +26,65 @@ void ReadOffers::begin(OfferedGroup group, SegmentLease memory, std::shared_ptr<
   page.written = std::move(written);
   page.rule = group.rule;
   page.members = std::move(group.members);
+  page.free.resize(group.slots);
+  std::iota(page.free.rbegin(), page.free.rend(), 0);
 }
 
 void ReadOffers::offer(SegmentId written, StepId step, const std::vector<SegmentId>& data) {
   for (Page& page : pages_) {
-    if (page.written->id() != written || page.is_over || hidden_.contains(page.rule)) continue;
-    const auto free = std::ranges::find(page.places, State::free, &Page::Slot::state);
-    if (free == page.places.end()) continue;
-    const auto slot = static_cast<std::uint32_t>(free - page.places.begin());
-    if (board_->offer_read(page.memory.id(), slot, step, data)) *free = {step, State::offered};
+    const bool may_have_it = page.written->id() == written && !page.is_over && !hidden_.contains(page.rule);
+    if (!may_have_it || page.free.empty() ||
+        !board_->offer_read(page.memory.id(), page.free.back(), step, data))
+      continue;
+    page.steps[step] = {page.free.back(), State::offered};
+    page.free.pop_back();
   }
 }
 
-bool ReadOffers::withdraw(Page& page, std::uint32_t slot) {
-  Page::Slot& place = page.places.at(slot);
-  const bool is_withdrawn = board_->withdraw(page.memory.id(), slot, place.step);
-  place = is_withdrawn ? Page::Slot{} : Page::Slot{place.step, State::taken};
-  return is_withdrawn;
+bool ReadOffers::withdraw(Page& page, StepId step) {
+  Page::Place& place = page.steps.at(step);
+  ended_.push_back(step);
+  if (!board_->withdraw(page.memory.id(), place.slot, step)) {
+    place.state = State::taken;
+    return false;
+  }
+  page.free.push_back(place.slot);
+  page.steps.erase(step);
+  return true;
 }
 
 bool ReadOffers::withdraw(StepId step) {
   bool is_open = false;
   for (Page& page : pages_) {
-    for (std::uint32_t slot = 0; slot < slots; ++slot) {
-      const Page::Slot& place = page.places.at(slot);
-      if (place.step != step || place.state == State::free) continue;
-      const bool is_free = place.state == State::offered && withdraw(page, slot);
-      is_open = is_open || !is_free;
-    }
+    const auto found = page.steps.find(step);
+    if (found == page.steps.end()) continue;
+    is_open |= found->second.state != State::offered || !withdraw(page, step);
   }
   return !is_open;
 }
 
-void ReadOffers::withdraw_all_of(std::uint32_t rule) {
-  for (Page& page : pages_)
-    if (page.rule == rule) end(page);
+/// What it has taken stays.
+void ReadOffers::withdraw(Page& page, const std::function<bool(StepId)>& goes) {
+  for (const auto& [step, place] : std::map(page.steps))
+    if (place.state == State::offered && goes(step)) (void)withdraw(page, step);
 }
 
-/// Its offers go; what it has taken stays.
-void ReadOffers::end(Page& page) {
-  for (std::uint32_t slot = 0; slot < slots; ++slot)
-    if (page.places.at(slot).state == State::offered) (void)withdraw(page, slot);
+void ReadOffers::withdraw_all_of(std::uint32_t rule, const std::function<bool(StepId)>& goes) {
+  for (Page& page : pages_)
+    if (page.rule == rule) withdraw(page, goes);
 }
 
 bool ReadOffers::has(StepId step, State state) const noexcept {
   return std::ranges::any_of(pages_, [&](const Page& page) {
-    return std::ranges::any_of(
-        page.places, [&](const Page::Slot& place) { return place.step == step && place.state == state; });
+    const auto found = page.steps.find(step);
+    return found != page.steps.end() && found->second.state == state;
   });
 }
 
-void ReadOffers::hide(std::uint32_t rule, StepId step) {
+void ReadOffers::hide(std::uint32_t rule, StepId step, const std::function<bool(StepId)>& may_have_its_name) {
   if (board_ == nullptr) return;
   hidden_[rule].insert(step);
-  withdraw_all_of(rule);
+  withdraw_all_of(rule, may_have_its_name);
 }
 
 void ReadOffers::end_hidden(std::uint32_t rule, StepId step) {
@@ -92,26 +98,26 @@ const ReadOffers::Page& ReadOffers::take(SegmentId id, StepId step, ProcessId pr
   const Error is_not_offered(NC_EINVAL, "the read of step " + std::to_string(step) + " is not offered");
   const auto page = std::ranges::find_if(pages_, [&](const Page& one) { return one.memory.id() == id; });
   if (page == pages_.end()) throw is_not_offered;
-  const auto place = std::ranges::find_if(page->places, [&](const Page::Slot& one) {
-    return one.step == step && (one.state == State::offered || one.state == State::taken);
-  });
-  if (place == page->places.end()) throw is_not_offered;
+  const auto place = page->steps.find(step);
+  if (place == page->steps.end() || place->second.state == State::open) throw is_not_offered;
   const bool fits = open.purpose == Purpose::read && !open.is_look() && page->members.front() == process &&
                     page->rule == open.key.rule && open.member.rank == 0 &&
                     open.member.size == page->members.size();
   if (!fits) throw Error(NC_EINVAL, "the read of step " + std::to_string(step) + " is for others");
-  place->state = State::open;
+  place->second.state = State::open;
+  ended_.push_back(step);
   return *page;
 }
 
 void ReadOffers::end_read(StepId step, const std::vector<ProcessId>& members) {
   for (Page& page : pages_) {
-    for (std::uint32_t slot = 0; slot < slots; ++slot) {
-      Page::Slot& place = page.places.at(slot);
-      if (place.step != step || place.state != State::open || page.members != members) continue;
-      place = {};
-      return board_->clear(page.memory.id(), slot);
-    }
+    const auto found = page.steps.find(step);
+    const bool is_here = found != page.steps.end() && found->second.state == State::open;
+    if (!is_here || page.members != members) continue;
+    const std::uint32_t slot = found->second.slot;
+    page.free.push_back(slot);
+    page.steps.erase(found);
+    return board_->clear(page.memory.id(), slot);
   }
 }
 
@@ -119,14 +125,14 @@ void ReadOffers::end_written(SegmentId written) {
   for (Page& page : pages_) {
     if (page.written->id() != written) continue;
     page.is_over = true;
-    end(page);
+    withdraw(page, any_step);
   }
 }
 
 void ReadOffers::end_process(ProcessId process) {
   const auto withdraw_all = [&](Page& page) {
     page.is_over = true;
-    end(page);
+    withdraw(page, any_step);
     board_->make_loud(page.written->id());
   };
   end_member(pages_, process, withdraw_all, [&](const Page& page) { board_->end(page.memory.id()); });

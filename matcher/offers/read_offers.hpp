@@ -1,12 +1,13 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "sluice/matcher/offer_board.hpp"
@@ -33,8 +34,6 @@ void end_member(std::list<Page>& pages, ProcessId process, const Withdraw& withd
 /// The reads of offered steps that groups of readers may take without asking: docs/design/offers.md.
 class ReadOffers {
  public:
-  static constexpr std::uint32_t slots = OfferBoard::slots;
-
   /// A page of reads, its group, and the writers' page whose steps it offers.
   struct Page {
     SegmentLease memory;
@@ -45,16 +44,16 @@ class ReadOffers {
     std::vector<std::uint32_t> ended;  ///< ranks of members that have ended
     bool is_over = false;              ///< the group gets no further reads
     enum class State : std::uint8_t {
-      free,
       offered,  ///< the group may take it
       taken,    ///< it has, and its letter was not handled yet
       open      ///< the group has the step open
     };
-    struct Slot {
-      StepId step = 0;
-      State state = State::free;
+    struct Place {
+      std::uint32_t slot = 0;
+      State state = State::offered;
     };
-    std::array<Slot, slots> places;
+    std::map<StepId, Place> steps;
+    std::vector<std::uint32_t> free;  ///< slots
   };
 
   /// `board`: null where no steps are offered.
@@ -71,12 +70,16 @@ class ReadOffers {
   void offer(SegmentId written, StepId step, const std::vector<SegmentId>& data);
   /// Returns false when a group has taken the read: its letter follows, and until then the step is open.
   bool withdraw(StepId step);
-  void withdraw_all_of(std::uint32_t rule);
+  static bool any_step(StepId /*step*/) { return true; }
+  void withdraw_all_of(std::uint32_t rule, const std::function<bool(StepId)>& goes = any_step);
   [[nodiscard]] bool is_offered(StepId step) const noexcept { return has(step, Page::State::offered); }
   [[nodiscard]] bool is_taken(StepId step) const noexcept { return has(step, Page::State::taken); }
+  /// Steps whose reads a group has taken, or not got, since the last call.
+  [[nodiscard]] std::vector<StepId> take_ended() { return std::exchange(ended_, {}); }
 
-  /// A step is in progress that no page tells of: until it has ended, reads of the rule are not offered.
-  void hide(std::uint32_t rule, StepId step);
+  /// A step is in progress that no page tells of. Until it has ended, no further reads of the rule are
+  /// offered. Those of steps that may have its name are withdrawn.
+  void hide(std::uint32_t rule, StepId step, const std::function<bool(StepId)>& may_have_its_name);
   void end_hidden(std::uint32_t rule, StepId step);
 
   /// Rank 0 of the page's group has taken the read. Throws Error(NC_EINVAL) when it was not offered.
@@ -90,11 +93,12 @@ class ReadOffers {
  private:
   [[nodiscard]] bool has(StepId step, Page::State state) const noexcept;
   /// Returns false when it was taken.
-  bool withdraw(Page& page, std::uint32_t slot);
-  void end(Page& page);
+  bool withdraw(Page& page, StepId step);
+  void withdraw(Page& page, const std::function<bool(StepId)>& goes);
 
   OfferBoard* board_;
   std::list<Page> pages_;
+  std::vector<StepId> ended_;
   std::map<std::uint32_t, std::set<StepId>> hidden_;  ///< by rule
 };
 

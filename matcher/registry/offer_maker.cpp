@@ -10,13 +10,14 @@ namespace sluice::matcher {
 
 namespace {
 // A run with more kinds of groups has the others go by messages.
-constexpr std::size_t most_pages = 64;
-constexpr std::size_t most_groups = 256;
-constexpr std::size_t offers_at_a_time = 3;
-// Then the registry is woken only once for a few steps. Its turn takes a fifth of the time of a step of 8
-// MiB, and it keeps a process from its processor.
-constexpr std::size_t small_offers_at_a_time = 5;
+constexpr std::size_t most_pages = 64, most_groups = 256;
+// The registry's turn takes a fifth of a step of 8 MiB: it should be woken only once for a few steps.
+constexpr std::size_t offers_at_a_time = 3, small_offers_at_a_time = 5, most_offers_at_a_time = 64;
 constexpr std::uint64_t small_step_bytes = std::uint64_t{12} << 20;
+// To writers that have run out of offers. Fewer buffers are warmer ones.
+constexpr std::uint64_t most_offered_bytes = std::uint64_t{64} << 20;
+// Readers may be so far behind, where a page takes a small part of the memory.
+constexpr std::uint32_t least_slots = 8, most_slots = 512, pages_in_half = 32;
 constexpr std::uint64_t largest_data_bytes = std::uint64_t{1} << 28;  // as in runtime's WriteLog
 }  // namespace
 
@@ -61,7 +62,7 @@ void OfferMaker::note_read(const Step& step, const Group& group) {
   }
   if (parts_.reads.find(step.offered_by, key->members) != nullptr || parts_.reads.pages() >= most_pages)
     return;
-  OfferedGroup readers{0, key->rule, key->members, 0};
+  OfferedGroup readers{0, key->rule, key->members, 0, 0, written->slots};
   const std::uint64_t bytes = parts_.offers.page_bytes(readers);
   const Process& first = parts_.processes.processes().at(key->members.front());
   if (!parts_.memory.is_plenty(first.place.node, bytes)) return;
@@ -125,11 +126,15 @@ std::optional<OfferMaker::Kind> OfferMaker::kind_of(const Step& step) {
 
 OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t header_bytes) {
   if (parts_.offers.pages() >= most_pages) return nullptr;
-  OfferedGroup group{0, key.rule, key.members, header_bytes};
-  const std::uint64_t bytes = parts_.offers.page_bytes(group);
+  OfferedGroup group{0, key.rule, key.members, header_bytes, 0, most_slots};
   const Process& first = parts_.processes.processes().at(key.members.front());
-  if (!parts_.memory.is_plenty(first.place.node, bytes)) return nullptr;
-  auto memory = take(first.id, SegmentUse::control, bytes);
+  const auto page_bytes = [&] { return parts_.offers.page_bytes(group); };
+  const auto has_memory = [&](auto pages) {
+    return parts_.memory.is_plenty(first.place.node, pages * page_bytes());
+  };
+  while (group.slots > least_slots && !has_memory(pages_in_half)) group.slots /= 2;
+  if (!has_memory(1U)) return nullptr;
+  auto memory = take(first.id, SegmentUse::control, page_bytes());
   OfferBook::Page* const page = memory ? parts_.offers.begin(std::move(group), std::move(*memory)) : nullptr;
   if (page != nullptr && !is_plain(page->rule)) parts_.offers.make_loud(*page);
   return page;
@@ -139,27 +144,28 @@ OfferBook::Page* OfferMaker::begin_page(const GroupKey& key, std::uint64_t heade
 void OfferMaker::fill(OfferBook::Page& page, const Kind& kind) {
   std::uint64_t bytes = 0;
   for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
-  const std::size_t wanted = bytes <= small_step_bytes ? small_offers_at_a_time : offers_at_a_time;
-  while (OfferBook::current(page) < wanted) {
-    const auto slot = parts_.offers.free_slot(page);
-    if (!slot) return;
-    auto offer = make(page, kind);
+  const std::size_t least = bytes <= small_step_bytes ? small_offers_at_a_time : offers_at_a_time;
+  const std::size_t most = std::min({most_offers_at_a_time, std::size_t{page.slots} * 5 / 8,
+                                     static_cast<std::size_t>(most_offered_bytes / std::max(bytes, 1UL))});
+  if (page.current() > 0 && parts_.offers.is_used_up(page)) page.wanted *= 2;
+  page.wanted = std::max(least, std::min(page.wanted, most));
+  while (page.current() < page.wanted && parts_.offers.has_free_slot(page)) {
+    auto offer = make(page, kind, bytes);
     if (!offer) return;
     const StepId step = offer->step;
     std::vector<SegmentId> data;
     for (const StepOffer::Log& log : offer->logs)
       if (!log.data.empty()) data.push_back(log.data.id());
-    if (!parts_.offers.offer(page, *slot, std::move(*offer))) return;
+    if (!parts_.offers.offer(page, std::move(*offer))) return;
     if (parts_.offers.is_only_page_of(page.rule)) parts_.reads.offer(page.memory->id(), step, data);
   }
 }
 
-std::optional<StepOffer> OfferMaker::make(const OfferBook::Page& page, const Kind& kind) {
+std::optional<StepOffer> OfferMaker::make(const OfferBook::Page& page, const Kind& kind,
+                                          std::uint64_t bytes) {
   const std::uint64_t block_bytes = control_bytes(static_cast<std::uint32_t>(page.members.size()));
-  std::uint64_t bytes = block_bytes;
-  for (const Kind::Log& log : kind.logs) bytes += log.table_bytes + log.data_bytes;
   const std::uint32_t node = parts_.processes.processes().at(page.members.front()).place.node;
-  if (!parts_.memory.is_plenty(node, bytes)) return std::nullopt;
+  if (!parts_.memory.is_plenty(node, block_bytes + bytes)) return std::nullopt;
   StepOffer offer;
   auto control = take(page.members.front(), SegmentUse::control, block_bytes);
   if (!control) return std::nullopt;

@@ -49,7 +49,8 @@ class OfferMaker {
   [[nodiscard]] static std::optional<Kind> kind_of(const Step& step);
   [[nodiscard]] OfferBook::Page* begin_page(const GroupKey& key, std::uint64_t header_bytes);
   void fill(OfferBook::Page& page, const Kind& kind);
-  [[nodiscard]] std::optional<StepOffer> make(const OfferBook::Page& page, const Kind& kind);
+  [[nodiscard]] std::optional<StepOffer> make(const OfferBook::Page& page, const Kind& kind,
+                                              std::uint64_t bytes);
   [[nodiscard]] std::optional<SegmentLease> take(ProcessId process, SegmentUse use, std::uint64_t bytes);
 
   RegistryParts& parts_;

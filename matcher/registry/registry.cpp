@@ -117,6 +117,7 @@ bool Registry::rename_written(const DatasetKey& from, const DatasetKey& to, cons
     parts_->datasets[to].in_progress.push_back(step);
   }
   former.is_recycled = true;  // the removal finds it
+  parts_->reads.withdraw_all_of(from.rule);
   return true;
 }
 

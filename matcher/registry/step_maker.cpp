@@ -42,7 +42,10 @@ Step* StepMaker::make(Group& group, Step* base) {
     step->control = std::move(*control);
   }
   Step& made = add(std::move(step), group, base);
-  parts_.reads.hide(made.key.rule, made.id);
+  parts_.reads.hide(made.key.rule, made.id, [&](StepId other) {
+    const Step* const known = parts_.datasets.find_step(other);
+    return known == nullptr || known->key == made.key;
+  });
   return &made;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
@@ -96,7 +97,8 @@ Session::Session(const ClientEnvironment& environment, std::uint64_t process_tok
     : socket_path_(environment.socket_path),
       component_(environment.component),
       process_token_(process_token != 0 ? process_token : random_number()),
-      copy_threads_(static_cast<int>(environment.copy_threads)) {}
+      copy_threads_(static_cast<int>(environment.copy_threads)),
+      next_group_(random_number()) {}
 
 Session::~Session() = default;
 
@@ -547,8 +549,14 @@ int Session::idle_connection() {
 }
 
 bool Session::is_alive() {
+  constexpr std::int64_t looks_again_after_ms = 20;  // a step without a message asks the system nothing
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const std::int64_t now_ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
   if (is_lost_) return false;
   const std::lock_guard lock(mutex_);
+  if (now_ms < looks_again_ms_) return true;
+  looks_again_ms_ = now_ms + looks_again_after_ms;
   return idle_.empty() || idle_.back()->socket.is_alive();
 }
 

@@ -23,20 +23,31 @@ std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Memb
       }
     }
     if (pages.empty() || !is_alive()) return std::nullopt;
-    std::optional<OfferPage::Found> first;
     Offer offer;
-    for (const std::uint64_t page : pages) {
+    offer.rank = member.rank;
+    std::optional<OfferPage::Found> first;
+    const auto find_first = [&](std::uint64_t page) {
       auto mapping = segments_.mapping(page, Mapping::Access::read_write);
       const auto found = OfferPage(mapping->writable()).find(member.rank);
-      if (!found || (first && first->step < found->step)) continue;
+      if (!found || (first && first->step < found->step)) return;
       first = found;
       offer.page = std::move(mapping);
+    };
+    std::ranges::for_each(pages, find_first);
+    // The writer is ahead of the registry, which now takes the letters, and makes the next offers.
+    if (!first && may_ask_for_offers_.exchange(false)) {
+      await_taken();
+      std::ranges::for_each(pages, find_first);
     }
     if (!first) return std::nullopt;
-    if (!knows_segments(*first)) read_notices();
-    if (!knows_segments(*first)) return std::nullopt;
+    may_ask_for_offers_ = true;
+    const auto knows_all = [&] {
+      const auto knows = [&](std::uint64_t segment) { return segment == 0 || segments_.knows(segment); };
+      return knows(first->control) && knows(first->log.table) && knows(first->log.data);
+    };
+    if (!knows_all()) read_notices();
+    if (!knows_all()) return std::nullopt;
     offer.slot = first->slot;
-    offer.rank = member.rank;
     offer.step = first->step;
     offer.control = first->control;
     (void)segments_.mapping(offer.control, Mapping::Access::read_write);
@@ -46,11 +57,6 @@ std::optional<Session::Offer> Session::find_offer(std::uint32_t rule, const Memb
   } catch (const std::exception&) {
     return std::nullopt;
   }
-}
-
-bool Session::knows_segments(const OfferPage::Found& offer) {
-  return segments_.knows(offer.control) && (offer.log.table == 0 || segments_.knows(offer.log.table)) &&
-         (offer.log.data == 0 || segments_.knows(offer.log.data));
 }
 
 bool Session::take_offer(const Offer& offer, const Open& request) noexcept {
@@ -89,8 +95,7 @@ void Session::close(const Offer& offer, const PublishRequest& request) {
     ring(bell);
     // The registry makes the page loud, and then looks for letters.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    constexpr std::uint32_t enough_offers = 2;
-    if (bell.is_quiet == 0 || page.offered() < enough_offers) return tell_of_mail();
+    if (bell.is_quiet == 0 || page.offered() < bell.few) return tell_of_mail(bell);
   }
   if (!is_alive()) lose("it was closed");
 }

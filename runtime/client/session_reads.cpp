@@ -20,8 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = OfferPage::State;
 
-/// A sleep takes longer than such a step.
-constexpr std::chrono::microseconds time_before_sleep{40};
+/// To sleep and to be woken takes longer than a small step. Who has waited for long does so again.
+constexpr std::chrono::microseconds time_before_sleep{40}, time_before_sleep_between_small_steps{200};
 
 void sleep_at(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::nanoseconds most) noexcept {
   const timespec limit{0, std::max<long>(most.count(), 1)};
@@ -31,6 +31,12 @@ void sleep_at(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono:
 /// All letters of a process that are in the mailbox by now.
 std::vector<OfferPage::Letter> letters_of(const OfferPage& page, std::uint32_t slot, std::uint32_t rank) {
   return page.letters(slot, rank, 0, page.mail_bytes(slot, rank), std::numeric_limits<std::uint64_t>::max());
+}
+
+std::optional<std::uint32_t> slot_of_read(const OfferPage& reads, std::uint64_t step) {
+  for (std::uint32_t slot = 0; slot < reads.slots(); ++slot)
+    if (reads.is_offered(slot, step)) return slot;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -74,25 +80,18 @@ std::optional<Session::Read> Session::find_read(const DatasetKey& key, const Mem
 bool Session::look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes, Read& read) {
   OfferPage::Bell& bell = writes.bell();
   const auto begin = Clock::now();
+  const auto awake = are_steps_small_ ? time_before_sleep_between_small_steps : time_before_sleep;
   for (;;) {
     const std::uint32_t rings = bell.rings;
-    std::chrono::microseconds most{};
-    switch (look_once(key, reads, writes, read)) {
-      case Look::found:
-        look_time_us_ = longest_look_us;
-        return true;
-      case Look::in_vain:
-        return false;
-      case Look::is_written:
-        most = std::chrono::microseconds(longest_look_at_writers_us);
-        break;
-      case Look::later:
-        most = std::chrono::microseconds(look_time_us_);
-        break;
+    const auto most = time_to_look(key, reads, writes, read);
+    if (!most) {
+      look_time_us_ = longest_look_us;
+      are_steps_small_ = Clock::now() - begin < time_before_sleep_between_small_steps;
+      return true;
     }
-    const auto left = most - (Clock::now() - begin);
+    const auto left = *most - (Clock::now() - begin);
     if (left.count() <= 0) return false;
-    while (bell.rings == rings && Clock::now() - begin < time_before_sleep) std::this_thread::yield();
+    while (bell.rings == rings && Clock::now() - begin < awake) std::this_thread::yield();
     if (bell.rings != rings) continue;
     ++bell.sleepers;
     sleep_at(bell.rings, rings, left);
@@ -108,52 +107,48 @@ void Session::note_asked(std::uint32_t rule, const Member& member, std::uint64_t
     if (!notice) return;
     const auto page = segments_.mapping(notice->page, Mapping::Access::read_write);
     const OfferPage reads(page->writable());
-    bool is_offered = false;
-    for (std::uint32_t i = 0; i < OfferPage::slots; ++i) is_offered = is_offered || reads.is_offered(i, step);
-    look_time_us_ = is_offered ? longest_look_us : look_time_us_ / 4;
+    look_time_us_ = slot_of_read(reads, step) ? longest_look_us : look_time_us_ / 4;
   } catch (const std::exception&) {  // the next open looks as long as this one
   }
 }
 
-/// What is copied here means something if the read can be taken afterwards.
-Session::Look Session::look_once(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
-                                 Read& read) {
+/// How long to look for the step. Empty: it is found. What is copied then means something if the read can be
+/// taken afterwards.
+std::optional<std::chrono::microseconds> Session::time_to_look(const DatasetKey& key, const OfferPage& reads,
+                                                               const OfferPage& writes, Read& read) {
+  using std::chrono::microseconds;
+  constexpr microseconds in_vain{0}, while_it_is_written{20'000};
   std::optional<std::uint32_t> slot;
-  for (std::uint32_t i = 0; i < OfferPage::slots; ++i) {
-    const auto seen = writes.look(i);
-    if (seen.state != State::taken || !is_of(key, writes, i, seen.step)) continue;
-    if (slot) return Look::in_vain;  // the registry knows which one is newer
-    slot = i;
-    read.step = seen.step;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<KnownKey>& known = known_keys_[read.page_id];
+    known.resize(writes.slots());
+    for (std::uint32_t i = 0; i < writes.slots(); ++i) {
+      const auto seen = writes.look(i);
+      if (seen.state != State::taken || key_of(writes, i, seen.step, known[i]) != key) continue;
+      if (slot) return in_vain;  // the registry knows which one is newer
+      slot = i;
+      read.step = seen.step;
+    }
   }
-  bool has_any = false;
-  bool is_offered = false;
-  for (std::uint32_t i = 0; i < OfferPage::slots; ++i) {
-    const auto seen = reads.look(i);
-    has_any = has_any || seen.state == State::offered;
-    if (!slot || seen != OfferPage::Seen{State::offered, read.step}) continue;
-    is_offered = true;
-    read.slot = i;
-  }
-  if (!slot) return has_any ? Look::later : Look::in_vain;
-  if (!is_offered) return Look::in_vain;
-  if (!writes.is_complete(*slot, read.step)) return Look::is_written;
-  return copy_opened(writes, *slot, read) ? Look::found : Look::in_vain;
+  if (!slot) return reads.first_offered() ? microseconds(look_time_us_) : in_vain;  // one may come
+  const auto place = slot_of_read(reads, read.step);
+  if (!place) return in_vain;
+  read.slot = *place;
+  if (!writes.is_complete(*slot, read.step)) return while_it_is_written;
+  return copy_opened(writes, *slot, read) ? std::nullopt : std::optional(in_vain);
 }
 
-/// Whether the step that was taken is of the dataset. The process remembers what it has read.
-bool Session::is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_t slot, std::uint64_t step) {
-  const std::lock_guard lock(mutex_);
-  KnownKey& known = known_keys_.at(slot);
-  if (known.step != step) {
-    known = {};
-    const auto letters = letters_of(writes, slot, 0);
-    if (letters.empty() || letters.front().type != MessageType::open) return false;
-    auto created = decode<Open>(letters.front().fields);
-    if (created.taken.step != step) return false;
-    known = {step, std::move(created.key)};
-  }
-  return known.key == key;
+/// The dataset of the step that was taken. The process remembers what it has read.
+const DatasetKey& Session::key_of(const OfferPage& writes, std::uint32_t slot, std::uint64_t step,
+                                  KnownKey& known) {
+  if (known.step == step) return known.key;
+  known = {};
+  const auto letters = letters_of(writes, slot, 0);
+  if (letters.empty() || letters.front().type != MessageType::open) return known.key;
+  auto created = decode<Open>(letters.front().fields);
+  if (created.taken.step == step) known = {step, std::move(created.key)};
+  return known.key;
 }
 
 /// What the answer to an open would say. Returns false when a letter is missing.
@@ -230,7 +225,8 @@ void Session::close(const Read& read, const ReadEnd& request) {
     post(MessageType::close, fields);
   if (!page.leave(read.slot, read.step)) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (OfferPage(read.written->writable()).bell().is_quiet == 0) tell_of_mail();
+  OfferPage::Bell& bell = OfferPage(read.written->writable()).bell();
+  if (bell.is_quiet == 0) tell_of_mail(bell);
 }
 
 }  // namespace sluice::runtime

@@ -13,11 +13,12 @@ struct alignas(64) OfferPage::Head {
   std::uint32_t ranks;
   std::uint32_t root_mail_bytes;
   std::uint32_t mail_bytes;
+  std::uint32_t slots;
   Bell bell;
 };
 
+/// Its word is elsewhere: whoever looks for a slot looks at all words.
 struct alignas(64) OfferPage::Slot {
-  std::atomic<std::uint64_t> word;
   std::atomic<std::uint64_t> control;
   /// The step, and the number of processes that have posted their last letter.
   std::atomic<std::uint64_t> left;
@@ -45,6 +46,7 @@ struct LetterHead {
 constexpr std::uint64_t states = 4;
 /// More than a group has processes. With so many, bytes_of() does not overflow, whatever a page says.
 constexpr std::uint64_t counts = 1U << 16;
+constexpr std::uint32_t most_slots = 1U << 12;
 
 std::uint64_t word_of(std::uint64_t step, OfferPage::State state) noexcept {
   return step * states + static_cast<std::uint64_t>(state);
@@ -60,18 +62,22 @@ std::uint32_t in_lines(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-OfferPage::Shape OfferPage::shape_for(std::uint32_t ranks, std::uint64_t header_bytes) noexcept {
+OfferPage::Shape OfferPage::shape_for(std::uint32_t ranks, std::uint64_t header_bytes,
+                                      std::uint32_t slots) noexcept {
   constexpr std::uint64_t most_header_bytes = 1U << 20;  // longer ones go by messages
   constexpr std::uint64_t room_for_others = 4096;
   constexpr std::uint32_t mail_bytes = 1024;
   const std::uint64_t header = std::min(header_bytes, most_header_bytes);
-  return {ranks, in_lines(header + header / 4 + room_for_others), mail_bytes};
+  return {ranks, in_lines(header + header / 4 + room_for_others), mail_bytes, slots};
+}
+
+std::uint64_t OfferPage::slot_bytes_of(const Shape& shape) noexcept {
+  return sizeof(Slot) + std::uint64_t{shape.ranks} * sizeof(Box) + shape.root_mail_bytes +
+         std::uint64_t{shape.mail_bytes} * (shape.ranks - 1);
 }
 
 std::uint64_t OfferPage::bytes_of(const Shape& shape) noexcept {
-  const std::uint64_t boxes = std::uint64_t{shape.ranks} * sizeof(Box) + shape.root_mail_bytes +
-                              std::uint64_t{shape.mail_bytes} * (shape.ranks - 1);
-  return sizeof(Head) + slots * (sizeof(Slot) + boxes);
+  return sizeof(Head) + in_lines(shape.slots * sizeof(std::uint64_t)) + shape.slots * slot_bytes_of(shape);
 }
 
 OfferPage OfferPage::begin(std::span<std::byte> memory, const Shape& shape) {
@@ -80,23 +86,30 @@ OfferPage OfferPage::begin(std::span<std::byte> memory, const Shape& shape) {
   head.ranks = shape.ranks;
   head.root_mail_bytes = shape.root_mail_bytes;
   head.mail_bytes = shape.mail_bytes;
+  head.slots = shape.slots;
   return OfferPage(memory);
 }
 
 OfferPage::OfferPage(std::span<std::byte> memory) : memory_(memory) {
   if (memory.size() >= sizeof(Head)) {
     const auto& head = *reinterpret_cast<const Head*>(memory.data());
-    shape_ = {head.ranks, head.root_mail_bytes, head.mail_bytes};
+    shape_ = {head.ranks, head.root_mail_bytes, head.mail_bytes, head.slots};
   }
-  const bool is_whole = shape_.ranks > 0 && shape_.ranks < counts &&
+  const bool is_whole = shape_.ranks > 0 && shape_.ranks < counts && shape_.slots <= most_slots &&
                         shape_.root_mail_bytes % line_bytes == 0 && shape_.mail_bytes % line_bytes == 0 &&
                         bytes_of(shape_) <= memory.size();
   if (!is_whole)
     throw Error(NC_EIO, "a page of offers of " + std::to_string(memory.size()) + " bytes is damaged");
 }
 
+std::atomic<std::uint64_t>& OfferPage::word_of_slot(std::uint32_t slot) const noexcept {
+  std::byte* const words = memory_.data() + sizeof(Head);
+  return *std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(words + slot * sizeof(std::uint64_t)));
+}
+
 std::byte* OfferPage::slot_at(std::uint32_t slot) const noexcept {
-  return memory_.data() + sizeof(Head) + slot * ((bytes_of(shape_) - sizeof(Head)) / slots);
+  return memory_.data() + sizeof(Head) + in_lines(shape_.slots * sizeof(std::uint64_t)) +
+         slot * slot_bytes_of(shape_);
 }
 
 OfferPage::Slot& OfferPage::slot_of(std::uint32_t slot) const noexcept {
@@ -119,7 +132,7 @@ OfferPage::Bell& OfferPage::bell() const noexcept {
 
 std::uint32_t OfferPage::offered() const noexcept {
   std::uint32_t count = 0;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) count += look(slot).state == State::offered ? 1 : 0;
+  for (std::uint32_t slot = 0; slot < slots(); ++slot) count += look(slot).state == State::offered ? 1 : 0;
   return count;
 }
 
@@ -130,7 +143,7 @@ bool OfferPage::is_complete(std::uint32_t slot, std::uint64_t step) const noexce
 }
 
 OfferPage::Seen OfferPage::look(std::uint32_t slot) const noexcept {
-  const std::uint64_t word = slot_of(slot).word.load(std::memory_order_acquire);
+  const std::uint64_t word = word_of_slot(slot).load(std::memory_order_acquire);
   return {static_cast<State>(word % states), word / states};
 }
 
@@ -146,17 +159,17 @@ void OfferPage::offer(std::uint32_t slot, const OfferedSegments& offer) const no
     box.data.store(offer.logs[rank].data, std::memory_order_relaxed);
     box.bytes.store(0, std::memory_order_relaxed);
   }
-  at.word.store(word_of(offer.step, State::offered), std::memory_order_release);
+  word_of_slot(slot).store(word_of(offer.step, State::offered), std::memory_order_release);
 }
 
 bool OfferPage::withdraw(std::uint32_t slot, std::uint64_t step) const noexcept {
   std::uint64_t seen = word_of(step, State::offered);
-  return slot_of(slot).word.compare_exchange_strong(seen, word_of(step, State::empty),
+  return word_of_slot(slot).compare_exchange_strong(seen, word_of(step, State::empty),
                                                     std::memory_order_acq_rel);
 }
 
 void OfferPage::clear(std::uint32_t slot) const noexcept {
-  slot_of(slot).word.store(word_of(look(slot).step, State::empty), std::memory_order_release);
+  word_of_slot(slot).store(word_of(look(slot).step, State::empty), std::memory_order_release);
 }
 
 std::size_t OfferPage::mail_bytes(std::uint32_t slot, std::uint32_t rank) const noexcept {
@@ -185,7 +198,7 @@ std::vector<OfferPage::Letter> OfferPage::letters(std::uint32_t slot, std::uint3
 std::optional<std::uint32_t> OfferPage::first_offered() const noexcept {
   std::optional<std::uint32_t> first;
   std::uint64_t lowest = 0;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+  for (std::uint32_t slot = 0; slot < slots(); ++slot) {
     const Seen seen = look(slot);
     if (seen.state != State::offered || (first && seen.step > lowest)) continue;
     first = slot;
@@ -236,7 +249,7 @@ bool OfferPage::write_first(std::uint32_t slot, MessageType type, std::span<cons
 
 bool OfferPage::try_take(std::uint32_t slot, std::uint64_t step) const noexcept {
   std::uint64_t seen = word_of(step, State::offered);
-  return slot_of(slot).word.compare_exchange_strong(seen, word_of(step, State::taken),
+  return word_of_slot(slot).compare_exchange_strong(seen, word_of(step, State::taken),
                                                     std::memory_order_acq_rel);
 }
 

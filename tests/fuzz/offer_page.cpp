@@ -33,7 +33,7 @@ void read_mail(const runtime::OfferPage& page, std::uint32_t slot, std::uint32_t
 void use_offers(const runtime::OfferPage& page, std::uint32_t rank, std::span<const std::byte> letter) {
   const auto found = page.find(rank);
   if (!found) return;
-  fuzz::require(found->slot < runtime::OfferPage::slots, "an offer is in a slot");
+  fuzz::require(found->slot < page.slots(), "an offer is in a slot");
   if (rank == 0 && page.take(found->slot, found->step, runtime::MessageType::open, letter, 1)) {
     const auto letters = page.letters(found->slot, 0, 0, page.mail_bytes(found->slot, 0), 1);
     fuzz::require(letters.size() == 1 && std::ranges::equal(letters[0].fields, letter),
@@ -48,7 +48,7 @@ void use_page(const runtime::OfferPage& page, std::span<const std::byte> letter)
   (void)page.offered();
   const std::uint32_t ranks = std::min<std::uint32_t>(page.ranks(), 64);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) use_offers(page, rank, letter);
-  for (std::uint32_t slot = 0; slot < runtime::OfferPage::slots; ++slot)
+  for (std::uint32_t slot = 0; slot < page.slots(); ++slot)
     for (std::uint32_t rank = 0; rank < ranks; ++rank) read_mail(page, slot, rank);
 }
 
@@ -72,7 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     use_memory({memory.get(), content.size() / sizeof(Line)}, content, 0, letter);
     return 0;
   }
-  const runtime::OfferPage::Shape shape{1U + data[2] % 4U, data[3] % 4U * 64U, data[3] / 4U % 4U * 64U};
+  const runtime::OfferPage::Shape shape{1U + data[2] % 4U, data[3] % 4U * 64U, data[3] / 4U % 4U * 64U,
+                                        1U + data[2] / 4U % 16U};
   const auto lines = static_cast<std::size_t>(runtime::OfferPage::bytes_of(shape)) / sizeof(Line);
   const auto memory = std::make_unique<Line[]>(lines);
   const std::span<Line> page(memory.get(), lines);

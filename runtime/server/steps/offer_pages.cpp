@@ -1,26 +1,27 @@
 #include "offer_pages.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/runtime/send_time.hpp"
 
 namespace sluice::runtime {
 
-static_assert(OfferPage::slots == matcher::OfferBoard::slots);
-
 std::uint64_t OfferPages::page_bytes(const matcher::OfferedGroup& group) const {
-  return OfferPage::bytes_of(
-      OfferPage::shape_for(static_cast<std::uint32_t>(group.members.size()), group.header_bytes));
+  const auto size = static_cast<std::uint32_t>(group.members.size());
+  return OfferPage::bytes_of(OfferPage::shape_for(size, group.header_bytes, group.slots));
 }
 
 bool OfferPages::begin(const matcher::OfferedGroup& group) {
   const auto size = static_cast<std::uint32_t>(group.members.size());
-  const auto shape = OfferPage::shape_for(size, group.header_bytes);
+  const auto shape = OfferPage::shape_for(size, group.header_bytes, group.slots);
   try {
     auto [memory, keeper] = clients_.memory_of(group.page);
     if (memory.size() < OfferPage::bytes_of(shape)) return false;
     Page page{OfferPage::begin(memory, shape), std::move(keeper), {}, {}, false};
-    page.taken.assign(OfferPage::slots, std::vector<std::size_t>(size));
+    page.taken.resize(group.slots);
     for (const matcher::ProcessId process : group.members) {
       const auto connection = connection_of_(process);
       if (!connection) return false;
@@ -60,6 +61,7 @@ bool OfferPages::offer(matcher::SegmentId id, std::uint32_t slot, const matcher:
   }
   page.taken[slot].assign(offer.logs.size(), 0);
   page.memory.offer(slot, shown);
+  page.memory.bell().few.store(std::max(2U, page.memory.offered() / 4));  // the next ones take some time
   return true;
 }
 
@@ -108,17 +110,25 @@ bool OfferPages::withdraw(matcher::SegmentId id, std::uint32_t slot, matcher::St
   return found == pages_.end() || found->second.memory.withdraw(slot, step);
 }
 
+bool OfferPages::is_used_up(matcher::SegmentId id) const noexcept {
+  const auto found = pages_.find(id);
+  return found != pages_.end() && found->second.memory.offered() == 0;
+}
+
 void OfferPages::clear(matcher::SegmentId id, std::uint32_t slot) noexcept {
   if (const auto found = pages_.find(id); found != pages_.end()) found->second.memory.clear(slot);
 }
 
 void OfferPages::take_mail(std::uint64_t until) {
+  bool is_left = false;
   for (auto& [id, page] : pages_) {
-    for (std::uint32_t slot = 0; slot < OfferPage::slots; ++slot) {
+    page.memory.bell().is_called.exchange(0);  // of who has not called because of it, the letters are here
+    for (std::uint32_t slot = 0; slot < page.memory.slots(); ++slot) {
       const auto seen = page.memory.look(slot);
-      if (seen.state == OfferPage::State::taken) collect(page, slot, seen.step, until);
+      if (seen.state == OfferPage::State::taken) is_left |= collect(page, slot, seen.step, until);
     }
   }
+  if (is_left) clients_.take_mail_later();
   if (found_.empty() || found_.begin()->first > until) return;
   clients_.look_for_messages();
   while (!found_.empty() && found_.begin()->first <= until) {
@@ -128,14 +138,20 @@ void OfferPages::take_mail(std::uint64_t until) {
   }
 }
 
-void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until) {
+/// Returns whether there are later letters.
+bool OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until) {
+  constexpr std::size_t has_closed = std::numeric_limits<std::size_t>::max();  // nothing comes any more
+  bool is_left = false;
   std::vector<std::size_t>& taken = page.taken[slot];
   for (std::uint32_t rank = 0; rank < taken.size(); ++rank) {
+    if (taken[rank] == has_closed) continue;
     const std::size_t end = page.memory.mail_bytes(slot, rank);
     if (end <= taken[rank]) continue;
     try {
-      for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, until)) {
-        taken[rank] = letter.end;
+      for (OfferPage::Letter& letter : page.memory.letters(slot, rank, taken[rank], end, shared_clock())) {
+        is_left |= letter.time > until;
+        if (letter.time > until) break;
+        taken[rank] = letter.type == MessageType::close ? has_closed : letter.end;
         const bool is_begin = letter.type == MessageType::open;
         const std::uint64_t time = letter.time;
         found_.emplace(time, Mail{page.members[rank], std::move(letter),
@@ -146,6 +162,7 @@ void OfferPages::collect(Page& page, std::uint32_t slot, matcher::StepId step, s
       clients_.hang_up(page.members[rank], error.what());
     }
   }
+  return is_left;
 }
 
 void OfferPages::deliver(Mail& mail) {

@@ -71,6 +71,7 @@ class OfferPages final : public matcher::OfferBoard {
   [[nodiscard]] bool withdraw(matcher::SegmentId page, std::uint32_t slot,
                               matcher::StepId step) noexcept override;
   void clear(matcher::SegmentId page, std::uint32_t slot) noexcept override;
+  [[nodiscard]] bool is_used_up(matcher::SegmentId page) const noexcept override;
   void end(matcher::SegmentId page) noexcept override { pages_.erase(page); }
   void make_loud(matcher::SegmentId page) noexcept override;
 
@@ -79,9 +80,8 @@ class OfferPages final : public matcher::OfferBoard {
   void set_quiet(bool is_quiet);
 
   /// Handles all letters that were posted until then, in the order of their times, each as a message of its
-  /// sender. Before each letter come all messages that were sent before it. Call this before anything that
-  /// depends on what processes have done: a message is handled after the letters until its time, everything
-  /// else after those until now.
+  /// sender, and before each letter all messages that were sent before it. Call this before anything that
+  /// depends on what processes have done.
   void take_mail(std::uint64_t until);
 
  private:
@@ -98,7 +98,7 @@ class OfferPages final : public matcher::OfferBoard {
     std::vector<OfferMember> group;  ///< of an open
     matcher::StepId step = 0;
   };
-  void collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);
+  [[nodiscard]] bool collect(Page& page, std::uint32_t slot, matcher::StepId step, std::uint64_t until);
   void deliver(Mail& mail);
 
   OfferClients& clients_;

@@ -32,7 +32,9 @@ class Board final : public OfferBoard {
   };
   using Place = std::pair<SegmentId, std::uint32_t>;
 
-  std::uint64_t page_bytes(const OfferedGroup& group) const override { return 4096 * group.members.size(); }
+  std::uint64_t page_bytes(const OfferedGroup& group) const override {
+    return kib * group.members.size() * group.slots;
+  }
   bool begin(const OfferedGroup& group) override {
     if (is_deaf) return false;
     groups.push_back(group);
@@ -69,6 +71,10 @@ class Board final : public OfferBoard {
     }
     ++cleared;
     shown.erase({page, slot});
+  }
+  bool is_used_up(SegmentId page) const noexcept override {
+    return std::ranges::none_of(
+        shown, [&](const auto& one) { return one.first.first == page && !taken.contains(one.second.step); });
   }
   void end(SegmentId page) noexcept override { ended.insert(page); }
   bool offer_read(SegmentId page, std::uint32_t slot, StepId step,

@@ -17,12 +17,12 @@ constexpr std::uint64_t step_bytes = 64 * kib;
 /// A model of one process that gets offers, and a group of readers that gets those of the reads.
 struct Reading : Offered {
   explicit Reading(std::vector<FileRule> rules = one_rule(), std::uint32_t size = 1,
-                   std::uint64_t memory_bytes = 64 * mib)
-      : Offered(std::move(rules), memory_bytes), writers(world.processes("model", 1)) {
+                   std::uint64_t memory_bytes = 64 * mib, std::uint64_t bytes = step_bytes)
+      : Offered(std::move(rules), memory_bytes), writers(world.processes("model", 1)), bytes_of_step(bytes) {
     for (std::uint32_t i = 0; i < size; ++i) readers.push_back(world.process("analysis"));
   }
   std::string next_name() { return std::to_string(++files) + ".nc"; }
-  StepId write_next() { return write_offered(writers, next_name(), step_bytes); }
+  StepId write_next() { return write_offered(writers, next_name(), bytes_of_step); }
   StepId read_by_message(const std::string& name) {
     const std::uint64_t group = ++world.next_group;
     const auto size = static_cast<std::uint32_t>(readers.size());
@@ -34,8 +34,8 @@ struct Reading : Offered {
   }
   /// Until the reads of all offered steps are offered, too.
   void get_reads() {
-    write(writers, next_name(), step_bytes);
-    write(writers, next_name(), step_bytes);
+    write(writers, next_name(), bytes_of_step);
+    write(writers, next_name(), bytes_of_step);
     for (int i = 0; i < 10; ++i) {
       const StepId step = write_next();
       CHECK(read_by_message(std::to_string(files) + ".nc") == step);
@@ -71,6 +71,7 @@ struct Reading : Offered {
   }
 
   std::vector<ProcessId> writers, readers;
+  std::uint64_t bytes_of_step;
   int files = 0;
   std::uint64_t group = 0;  ///< of the last open
 };
@@ -138,16 +139,50 @@ TEST_SUITE("registry: offered reads") {
   }
 
   TEST_CASE("readers that are late have to ask, and hold back no writer") {
-    Reading run;
-    run.get_reads();
-    for (int i = 0; i < 30; ++i) {
-      const StepId step = run.write_next();
-      CHECK(run.board.is_read_offered(step));
-      CHECK(run.board.offers().size() == 5);
+    struct Case {
+      std::uint64_t memory_bytes = 0;
+      std::size_t slots = 0;
+    };
+    for (const auto& [memory_bytes, slots] : {Case{512 * mib, 512}, Case{4 * mib, 32}}) {
+      CAPTURE(slots);
+      Reading run(one_rule(), 1, memory_bytes, kib);
+      run.get_reads();
+      REQUIRE(run.board.groups.size() == 2);
+      for (const OfferedGroup& group : run.board.groups) CHECK(group.slots == slots);
+      std::vector<StepId> steps;
+      for (std::size_t i = 0; i < slots + 30; ++i) {
+        steps.push_back(run.write_next());
+        CHECK(run.board.is_read_offered(steps.back()));
+        CHECK(run.board.offers().size() == 5);
+      }
+      for (std::size_t i = 30 + 5; i < steps.size(); ++i) CHECK(run.board.is_read_offered(steps[i]));
+      CHECK_FALSE(run.board.is_read_offered(steps[20]));
+      CHECK(run.read_by_message(std::to_string(run.files - static_cast<int>(slots)) + ".nc") != 0);
+      CHECK_FALSE(run.board.is_overwritten);
     }
-    CHECK_FALSE(run.board.is_read_offered(run.board.offers().front().step - 10));
-    CHECK(run.read_by_message(std::to_string(run.files - 8) + ".nc") != 0);
+  }
+
+  TEST_CASE("a read that is open keeps its place in the readers' page, whoever else closes the step") {
+    Reading run(one_rule(), 1, 4 * mib, kib);
+    run.get_reads();
+    const StepId held = run.write_next();
+    run.open(held, std::to_string(run.files) + ".nc");
+    const std::uint64_t group = run.group;
+    for (int i = 0; i < 100; ++i) {
+      const StepId step = run.write_next();
+      const std::string name = std::to_string(run.files) + ".nc";
+      if (!run.board.is_read_offered(step)) {
+        CHECK(run.read_by_message(name) == step);  // its slot is the one of the step that is held
+        continue;
+      }
+      run.open(step, name);
+      run.close(run.readers[0], step);
+    }
     CHECK_FALSE(run.board.is_overwritten);
+    run.group = group;
+    const int before = run.board.cleared_reads;
+    run.close(run.readers[0], held);
+    CHECK(run.board.cleared_reads == before + 1);
   }
 
   TEST_CASE("a process ends the open that it closes, of several of one step") {
@@ -191,28 +226,34 @@ TEST_SUITE("registry: several groups of readers") {
 }
 
 TEST_SUITE("registry: which step is read") {
-  TEST_CASE("no reads are offered while a step of the rule is in progress that no page tells of") {
+  TEST_CASE(
+      "while a step is in progress that no page tells of, only reads of steps of other names are offered") {
     Reading run;
     run.get_reads();
     const StepId before = run.write_next();
+    const StepId same = run.write_offered(run.writers, "x.nc", step_bytes);
     REQUIRE(run.board.is_read_offered(before));
+    REQUIRE(run.board.is_read_offered(same));
     const StepId hidden = run.world.answer(run.world.create(run.writers[0], "x.nc", run.world.alone())).step;
-    CHECK_FALSE(run.board.is_read_offered(before));
-    CHECK(run.board.reads.empty());
-    run.write_next();
-    CHECK(run.board.reads.empty());
+    CHECK(run.board.is_read_offered(before));
+    CHECK_FALSE(run.board.is_read_offered(same));
+    for (const auto& offer : run.board.offers()) CHECK_FALSE(run.board.is_read_offered(offer.step));
+    CHECK_FALSE(run.board.is_read_offered(run.write_next()));
+    for (const auto& offer : run.board.offers()) CHECK_FALSE(run.board.is_read_offered(offer.step));
     run.put_and_publish(run.writers, hidden, step_bytes);
     run.write_next();
-    CHECK_FALSE(run.board.reads.empty());
+    CHECK(run.board.is_read_offered(run.board.offers().back().step));
   }
 
   TEST_CASE("a file that is opened for writing again hides its step in the same way") {
     Reading run;
     run.get_reads();
+    const StepId other = run.write_next();
     const StepId before = run.write_next();
     (void)run.world.reopen(run.writers[0], std::to_string(run.files) + ".nc", run.world.alone());
     CHECK_FALSE(run.board.is_read_offered(before));
-    CHECK(run.board.reads.empty());
+    CHECK(run.board.is_read_offered(other));
+    for (const auto& offer : run.board.offers()) CHECK_FALSE(run.board.is_read_offered(offer.step));
   }
 
   TEST_CASE("no reads are offered while two groups of writers have pages") {

@@ -54,6 +54,29 @@ TEST_SUITE("registry: offers") {
     CHECK(offers_for(8 * mib) == 3);
   }
 
+  TEST_CASE("a group that has taken all offers before the registry looks gets more of them at a time") {
+    struct Case {
+      std::uint64_t step_bytes = 0;
+      std::size_t most = 0;
+    };
+    for (const auto& [bytes, most] : {Case{kib, 64}, Case{4 * mib, 16}, Case{100 * mib, 3}}) {
+      CAPTURE(bytes);
+      Offered run(one_rule(), 2048 * mib);
+      const auto p = run.world.processes("model", 1);
+      run.write(p, "1.nc", bytes);
+      run.write(p, "2.nc", bytes);
+      std::size_t before = 0;
+      for (int i = 3; run.board.offers().size() > before; ++i) {
+        before = run.board.offers().size();
+        // Rank 0 has taken all, and the registry knows it of the first one alone.
+        for (const auto& offer : run.board.offers()) run.board.taken.insert(offer.step);
+        run.write_offered(p, std::to_string(i) + ".nc", bytes);
+        for (const auto& offer : run.board.offers()) run.board.taken.erase(offer.step);
+      }
+      CHECK(run.board.offers().size() == most);
+    }
+  }
+
   TEST_CASE("a step that was offered is like any other for readers, and its place is offered anew") {
     Offered run(one_rule());
     const auto p = run.world.processes("model", 2);

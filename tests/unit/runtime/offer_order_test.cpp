@@ -25,7 +25,7 @@ constexpr std::size_t processes = 2;  // each is a group of its own
 constexpr int files = 3;              // of one name, one after the other
 constexpr std::uint32_t model_slots = 2;
 constexpr std::uint64_t last_step = 5;  // that is offered
-constexpr OfferPage::Shape shape{1, 128, 64};
+constexpr OfferPage::Shape shape{1, 128, 64, model_slots};
 
 /// What a process does, one access to what others see at a time. Its letters and messages have numbers, in
 /// the order in which they are sent: a process begins when it was told that the one before it has ended.
@@ -36,7 +36,8 @@ enum class At : std::uint8_t {
   post,     ///< the letter, whose time it has
   send,     ///< publish, whose time it has
   leave,    ///< the step that was offered
-  tell,     ///< sends mail
+  tell,     ///< calls the registry, unless somebody has called
+  mail,     ///< sends it
   over,
 };
 
@@ -48,9 +49,11 @@ struct Message {
 
 /// How the registry orders what it handles. The parts are left out to show that each is needed.
 struct Order {
-  bool has_end = true;       ///< letters later than the message that is handled stay
-  bool has_messages = true;  ///< messages that were sent before a letter come first
-  bool is_by_time = true;    ///< letters of several pages and slots
+  bool has_end = true;        ///< letters later than the message that is handled stay
+  bool has_messages = true;   ///< messages that were sent before a letter come first
+  bool is_by_time = true;     ///< letters of several pages and slots
+  bool looks_again = true;    ///< when later letters stay: who has left them may have relied on the same call
+  bool forgets_first = true;  ///< a call, before it looks for letters
 };
 
 struct Letter {
@@ -65,13 +68,14 @@ struct Turn {
   std::optional<std::size_t> socket;  ///< of the message; none: it looks for another reason
   Message message;
   std::uint64_t until = 0;
-  std::size_t place = 0;  ///< the mailbox or the socket that it looks at next
+  std::size_t place = 0;       ///< the mailbox or the socket that it looks at next
+  bool has_forgotten = false;  ///< the call of the page
   std::vector<Letter> found;
   std::array<std::uint64_t, processes> heads = {};
 };
 
 struct alignas(64) Lines {
-  std::array<std::byte, 2560> bytes = {};
+  std::array<std::byte, 1024> bytes = {};
 };
 
 struct World {
@@ -84,6 +88,7 @@ struct World {
   std::size_t writer = 0;  ///< whose turn it is
   At at = At::begin;
   bool is_offered = false, waits = false;
+  bool looks_again = false;  ///< the registry, soon
   std::uint32_t slot = 0;
   std::uint64_t step = 0, time = 0;
   Turn turn;
@@ -108,6 +113,7 @@ struct World {
     }
     add(clock, next_step, file, next_number, writer, at, is_offered, waits, slot, step, time);
     add(turn.is_going_on, turn.socket.value_or(processes), turn.until, turn.place, turn.found.size());
+    add(turn.has_forgotten, looks_again);
     add_message(turn.message);
     for (const Letter& one : turn.found) add(one.number, one.what, one.time);
     add(handled, letters);
@@ -213,6 +219,16 @@ void go_on(const World& world, Explorer& next) {
     }
     case At::tell: {
       World told(world);
+      if (told.page(told.writer).bell().is_called.exchange(1) == 0) {
+        told.at = At::mail;
+        next.push_back(told);
+        return;
+      }
+      for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(told), other);
+      return;
+    }
+    case At::mail: {
+      World told(world);
       send(told, 'm', send_time(told));
       for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(told), other);
       return;
@@ -267,8 +283,13 @@ bool go_on_with_turn(World& world, const Order& order) {
   if (turn.place < mailboxes) {
     const std::size_t p = turn.place / model_slots;
     const auto slot = static_cast<std::uint32_t>(turn.place % model_slots);
-    ++turn.place;
     const OfferPage page = world.page(p);
+    if (slot == (order.forgets_first ? 0 : model_slots - 1) && !turn.has_forgotten) {
+      page.bell().is_called.exchange(0);
+      turn.has_forgotten = true;
+      if (order.forgets_first) return true;
+    }
+    if (++turn.place % model_slots == 0) turn.has_forgotten = false;
     if (page.look(slot).state != State::taken) return true;
     const std::uint64_t until = order.has_end ? turn.until : ~std::uint64_t{0};
     for (const auto& letter : page.letters(slot, 0, world.taken[p][slot], page.mail_bytes(slot, 0), until)) {
@@ -279,6 +300,7 @@ bool go_on_with_turn(World& world, const Order& order) {
       while (order.is_by_time && place != turn.found.begin() && std::prev(place)->time > found.time) --place;
       turn.found.insert(place, found);
     }
+    if (order.looks_again && world.taken[p][slot] < page.mail_bytes(slot, 0)) world.looks_again = true;
     return true;
   }
   const std::size_t socket = turn.place - mailboxes;
@@ -318,6 +340,7 @@ void begin_turns(const World& world, Explorer& next) {
     begun.sockets[p].erase(begun.sockets[p].begin());
   }
   World& looks = next.emplace_back(world);
+  looks.looks_again = false;
   looks.turn.is_going_on = true;
   looks.turn.until = looks.clock;
 }
@@ -351,7 +374,7 @@ Counts explore_all(const Order& order) {
       begin_turns(world, next);
     }
     const bool is_over = world.at == At::over && !world.turn.is_going_on && world.sockets[0].empty() &&
-                         world.sockets[1].empty();
+                         world.sockets[1].empty() && !world.looks_again;
     if (is_over) {
       ++counts.ends;
       counts.letters = std::max(counts.letters, std::popcount(world.letters));
@@ -377,5 +400,7 @@ TEST_SUITE("offers: all orders of mail and messages") {
     CHECK(explore_all({false, true, true}).mistakes > 0);
     CHECK(explore_all({true, false, true}).mistakes > 0);
     CHECK(explore_all({true, true, false}).mistakes > 0);
+    CHECK(explore_all({true, true, true, false}).mistakes > 0);
+    CHECK(explore_all({true, true, true, true, false}).mistakes > 0);
   }
 }

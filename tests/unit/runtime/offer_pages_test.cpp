@@ -110,7 +110,7 @@ struct Board {
   OfferPages pages{clients};
   std::map<matcher::ProcessId, std::uint64_t> connections{{matcher::ProcessId{1}, 11},
                                                           {matcher::ProcessId{2}, 12}};
-  matcher::OfferedGroup group{7, 0, {matcher::ProcessId{1}, matcher::ProcessId{2}}, 100};
+  matcher::OfferedGroup group{7, 0, {matcher::ProcessId{1}, matcher::ProcessId{2}}, 100, 0, 8};
 };
 
 }  // namespace
@@ -203,6 +203,43 @@ TEST_SUITE("offer pages") {
     board.clients.handled.clear();
     board.pages.take_mail(60);
     CHECK(board.clients.handled == std::vector<std::string>{"m45", "q5 of 12"});
+  }
+
+  TEST_CASE("a look takes note of calls, and is followed by another one when it leaves later letters") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group));
+    REQUIRE(board.pages.offer(7, 0, board.offer_of(5)));
+    const OfferPage page = board.page();
+    REQUIRE(page.take(0, 5, MessageType::open, fields_of("c"), 10));
+    page.bell().is_called = 1;
+    board.pages.take_mail(10);
+    CHECK(page.bell().is_called == 0);
+    CHECK(board.clients.later == 0);
+    REQUIRE(page.post(0, 1, MessageType::close, fields_of("p"), 20));
+    board.pages.take_mail(15);
+    CHECK(board.clients.later == 1);
+    board.pages.take_mail(20);
+    CHECK(board.clients.later == 1);
+    CHECK(board.clients.handled.back() == "p of 12");
+    // A letter of the future is damage, or somebody else's clock: nobody looks for it again and again.
+    REQUIRE(page.post(0, 0, MessageType::close, fields_of("q"), all - 1));
+    board.pages.take_mail(25);
+    CHECK(board.clients.later == 1);
+  }
+
+  TEST_CASE("with few offers left their group calls; all offers may be used up") {
+    Board board;
+    REQUIRE(board.pages.begin(board.group));
+    CHECK(board.pages.is_used_up(7));
+    for (std::uint32_t slot = 0; slot < 8; ++slot) {
+      REQUIRE(board.pages.offer(7, slot, board.offer_of(5 + slot)));
+      CHECK(board.page().bell().few == 2);
+    }
+    CHECK(board.page().offered() == 8);
+    CHECK_FALSE(board.pages.is_used_up(7));
+    for (std::uint32_t slot = 0; slot < 8; ++slot)
+      REQUIRE(board.page().take(slot, 5 + slot, MessageType::open, fields_of("c"), 10));
+    CHECK(board.pages.is_used_up(7));
   }
 
   TEST_CASE("damaged mail ends the connection of its sender, and nothing else") {

@@ -1,6 +1,6 @@
 // Offered reads: all interleavings of a writer, a group of readers, another writer that uses messages, and
 // the registry (docs/design/offers.md). All steps have one name, so that readers must get the newest
-// one.
+// one. The other writer's step may have another.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ struct Known {
 using Other = std::uint8_t;
 
 OfferPage::Shape shape(std::uint32_t ranks) {
-  return {ranks, 128, 64};
+  return {ranks, 128, 64, model_slots + 1};
 }
 
 struct Memory {
@@ -104,7 +104,9 @@ struct Setting {
   bool has_other = false;   ///< the other writer
   bool has_removal = false;
   bool has_deaths = false;
+  bool is_of_name = true;     ///< the other writer's step has the name of the others
   bool is_hidden = true;      ///< reads are withdrawn when the other writer's step is created
+  bool hides_unknown = true;  ///< of steps, too, that the registry does not know to have been created
   bool is_superseded = true;  ///< the read of an older step is withdrawn
   bool keeps_slot = true;     ///< a writers' slot stays while its read is offered
   bool refuses_many = true;   ///< readers do not choose between two steps of a name
@@ -279,11 +281,16 @@ bool go_on_other(World& world) {
   if (!world.rules.has_other) return false;
   if (world.other == 0) {
     collect(world);
-    for (std::uint64_t step = 1; world.rules.is_hidden && step <= most_steps; ++step)
-      (void)withdraw_read(world, step);
+    for (std::uint64_t step = 1; world.rules.is_hidden && step <= most_steps; ++step) {
+      const bool is_known = world.known[step].is_created;
+      const bool may_be_newer = is_known ? world.rules.is_of_name : world.rules.hides_unknown;
+      if (may_be_newer) (void)withdraw_read(world, step);
+    }
     settle(world);
   } else if (world.other == 1) {
-    world.complete.push_back(static_cast<std::uint8_t>(by_message));
+    if (world.rules.is_of_name) world.complete.push_back(static_cast<std::uint8_t>(by_message));
+  } else if (world.other == 2 && !world.rules.is_of_name) {
+    collect(world);
   } else if (world.other == 2) {
     collect(world);  // what was posted before
     const auto place = [&](std::uint64_t one) {
@@ -537,11 +544,15 @@ TEST_SUITE("offered reads: all interleavings") {
   TEST_CASE("with another writer that uses messages") {
     check_all({.has_other = true});
   }
+  TEST_CASE("with another writer whose step has another name") {
+    check_all({.steps = 3, .has_other = true, .is_of_name = false});
+  }
   TEST_CASE("with a file that is deleted") {
     check_all({.has_removal = true, .has_deaths = true});
   }
   TEST_CASE("something is wrong without any one of the rules") {
     CHECK(explore_all({.has_other = true, .is_hidden = false}).wrong > 0);
+    CHECK(explore_all({.has_other = true, .hides_unknown = false}).wrong > 0);
     CHECK(explore_all({.is_superseded = false}).wrong > 0);
     CHECK(explore_all({.steps = 3, .keeps_slot = false}).wrong > 0);
     CHECK(explore_all({.refuses_many = false}).wrong > 0);

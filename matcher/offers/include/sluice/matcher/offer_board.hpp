@@ -25,14 +25,13 @@ struct OfferedGroup {
   std::vector<ProcessId> members;  ///< by rank
   std::uint64_t header_bytes = 0;  ///< of the last step
   SegmentId written = 0;  ///< for readers: the writers' page whose steps they may read; 0: for writers
+  std::uint32_t slots =
+      0;  ///< for steps that are offered, in progress, or finished while their read is offered
 };
 
 /// Shows offers to processes. Implementations must not call the registry.
 class OfferBoard {
  public:
-  /// The offers that a group may have at a time, with the steps that it has taken and not finished, and the
-  /// finished ones whose reads are offered.
-  static constexpr std::uint32_t slots = 8;
   /// Larger groups get no offers.
   static constexpr std::uint32_t most_ranks = 1024;
   virtual ~OfferBoard() = default;
@@ -49,6 +48,8 @@ class OfferBoard {
   [[nodiscard]] virtual bool withdraw(SegmentId page, std::uint32_t slot, StepId step) noexcept = 0;
   /// The step of the slot was taken, and all processes have finished with it.
   virtual void clear(SegmentId page, std::uint32_t slot) noexcept = 0;
+  /// Whether the group has taken all offers, as far as can be seen.
+  [[nodiscard]] virtual bool is_used_up(SegmentId page) const noexcept = 0;
   /// All processes of the group have ended.
   virtual void end(SegmentId page) noexcept = 0;
   /// From now on, the writers of the page wake the registry at each publication.

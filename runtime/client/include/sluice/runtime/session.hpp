@@ -180,8 +180,10 @@ class Session : public SegmentSource {
   [[nodiscard]] bool is_forked_child() const noexcept { return fork_guard_.is_child(); }
   /// The descriptor of a connection that nobody uses now, which stays the session's; -1: there is none.
   [[nodiscard]] int idle_connection();
-  /// Whether the matcher still runs, as far as is known without waiting.
+  /// Whether the matcher still ran some milliseconds ago, as far as is known without waiting.
   [[nodiscard]] bool is_alive();
+  /// The id of a group that makes a call together; no other process draws it. Positive, for reductions.
+  [[nodiscard]] std::uint64_t new_group() noexcept { return (next_group_ += 2) >> 1; }
 
  private:
   struct Connection {
@@ -229,26 +231,27 @@ class Session : public SegmentSource {
   void note_opened(const Opened& opened);
   void forget_opened(std::uint64_t step);
   void post(MessageType type, std::vector<std::byte> fields);
-  void tell_of_mail() { post(MessageType::batch, encode(Batch{})); }
+  /// Unless somebody has told, and the registry has not looked since.
+  void tell_of_mail(OfferPage::Bell& bell) {
+    if (bell.is_called.exchange(1) == 0) post(MessageType::batch, encode(Batch{}));
+  }
   [[nodiscard]] bool take_notice(ReceivedMessage& message);
   void store_segment(ReceivedMessage& message, const SegmentGrant& grant);
-  [[nodiscard]] bool knows_segments(const OfferPage::Found& offer);
   void read_notices();
   static constexpr std::int64_t longest_look_us = 1000;
-  static constexpr std::int64_t longest_look_at_writers_us = 20'000;
-  enum class Look : std::uint8_t {
-    found,
-    is_written,  ///< its writers have taken the step, and have not finished it
-    later,       ///< a step of another name or none is written; one may come
-    in_vain
-  };
   [[nodiscard]] std::optional<OffersNotice> reads_of(std::uint32_t rule, const Member& member);
   [[nodiscard]] bool look_for(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
                               Read& read);
-  [[nodiscard]] Look look_once(const DatasetKey& key, const OfferPage& reads, const OfferPage& writes,
-                               Read& read);
-  [[nodiscard]] bool is_of(const DatasetKey& key, const OfferPage& writes, std::uint32_t slot,
-                           std::uint64_t step);
+  [[nodiscard]] std::optional<std::chrono::microseconds> time_to_look(const DatasetKey& key,
+                                                                      const OfferPage& reads,
+                                                                      const OfferPage& writes, Read& read);
+  /// The dataset of the step in a slot of a writers' page.
+  struct KnownKey {
+    std::uint64_t step = 0;
+    DatasetKey key = {};
+  };
+  [[nodiscard]] static const DatasetKey& key_of(const OfferPage& writes, std::uint32_t slot,
+                                                std::uint64_t step, KnownKey& known);
   [[nodiscard]] bool copy_opened(const OfferPage& writes, std::uint32_t slot, Read& read);
   void keep_known(std::vector<LogRange>& ranges);
   void expect_usable() const;
@@ -265,6 +268,7 @@ class Session : public SegmentSource {
   std::atomic<std::uint32_t> node_ = 0;
   std::atomic<std::uint32_t> last_tag_ = 0;
   std::atomic<std::uint64_t> last_copy_ = 0;
+  std::atomic<std::uint64_t> next_group_;
   SegmentCache segments_;
   PlanCache plans_{plan_cache_bytes};
   mutable std::mutex mutex_;                                        ///< protects the following members
@@ -289,14 +293,12 @@ class Session : public SegmentSource {
   std::multimap<OwedUse, SegmentGrant> owed_;
   std::map<DatasetKey, KeptLog> kept_logs_;
   std::vector<OffersNotice> offers_;
-  std::mutex taking_;  ///< one thread at a time takes an offer or a read
-  /// The dataset of the step in a slot of a writers' page.
-  struct KnownKey {
-    std::uint64_t step = 0;
-    DatasetKey key = {};
-  };
-  std::array<KnownKey, OfferPage::slots> known_keys_;
+  std::atomic<bool> may_ask_for_offers_ = true;  ///< the last question has brought some
+  std::mutex taking_;                            ///< one thread at a time takes an offer or a read
+  std::map<std::uint64_t, std::vector<KnownKey>> known_keys_;  ///< by readers' page and slot
   std::atomic<std::int64_t> look_time_us_ = longest_look_us;
+  std::atomic<bool> are_steps_small_ = true;  ///< the last step came at once
+  std::int64_t looks_again_ms_ = 0;           ///< whether the matcher is alive
 };
 
 /// Wakes the readers that sleep at the page.

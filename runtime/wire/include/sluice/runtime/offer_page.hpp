@@ -26,30 +26,22 @@ struct OfferedSegments {
 };
 
 /// A page of shared memory through which the registry offers steps to the processes of one group, and through
-/// which these processes tell the registry of them without waking it. It has some slots, each for one step. A
-/// slot has a word, and a mailbox for each rank. Mail is what would have been a message. A letter has the
-/// time at which it was posted (send_time.hpp).
-///
-/// The word of a slot is the number of a step and a state:
-///
-///     empty ──offer()──▶ offered ──try_take()──▶ taken ──clear()──▶ empty
-///                           └─────withdraw()─────▶ empty
-///
+/// which these processes tell the registry of them without waking it: docs/design/offers.md. It has slots,
+/// each for one step, with a word and a mailbox for each rank. Mail is what would have been a message.
 /// Rank 0 takes, the registry does everything else. Step numbers are never used again, so no process takes
 /// another offer than the one that it has seen. Mail of a slot counts only while it is taken.
-///
 /// This class is a view of the memory. It does no I/O.
 class OfferPage {
  public:
-  static constexpr std::uint32_t slots = 8;
-
   struct Shape {
     std::uint32_t ranks = 0;
     std::uint32_t root_mail_bytes = 0;  ///< of rank 0's mailbox: multiples of 64
     std::uint32_t mail_bytes = 0;       ///< of each other mailbox
+    std::uint32_t slots = 8;
   };
   /// The shape for a group whose last header had so many bytes.
-  [[nodiscard]] static Shape shape_for(std::uint32_t ranks, std::uint64_t header_bytes) noexcept;
+  [[nodiscard]] static Shape shape_for(std::uint32_t ranks, std::uint64_t header_bytes,
+                                       std::uint32_t slots) noexcept;
   [[nodiscard]] static std::uint64_t bytes_of(const Shape& shape) noexcept;
 
   /// For the registry's side. The memory is zero: every slot is empty.
@@ -57,6 +49,7 @@ class OfferPage {
   /// Throws Error(NC_EIO) when the memory is too small for what it says.
   explicit OfferPage(std::span<std::byte> memory);
   [[nodiscard]] std::uint32_t ranks() const noexcept { return shape_.ranks; }
+  [[nodiscard]] std::uint32_t slots() const noexcept { return shape_.slots; }
 
   enum class State : std::uint8_t { empty, offered, taken };
   struct Seen {
@@ -71,6 +64,8 @@ class OfferPage {
     std::atomic<std::uint32_t> rings;     ///< grows with each step that is complete; a futex
     std::atomic<std::uint32_t> sleepers;  ///< readers that wait for a ring
     std::atomic<std::uint32_t> is_quiet;  ///< nobody waits for news: the registry looks for mail now and then
+    std::atomic<std::uint32_t> few;       ///< with fewer offers, writers ask for more
+    std::atomic<std::uint32_t> is_called;  ///< the registry was told of mail, and has not looked for it yet
   };
   [[nodiscard]] Bell& bell() const noexcept;
   /// How many offers nobody has taken.
@@ -139,7 +134,8 @@ class OfferPage {
   struct Head;
   struct Slot;
   struct Box;
-  OfferPage(std::span<std::byte> memory, const Shape& shape) noexcept : memory_(memory), shape_(shape) {}
+  [[nodiscard]] static std::uint64_t slot_bytes_of(const Shape& shape) noexcept;
+  [[nodiscard]] std::atomic<std::uint64_t>& word_of_slot(std::uint32_t slot) const noexcept;
   [[nodiscard]] std::byte* slot_at(std::uint32_t slot) const noexcept;
   [[nodiscard]] Slot& slot_of(std::uint32_t slot) const noexcept;
   [[nodiscard]] Box& box_of(std::uint32_t slot, std::uint32_t rank) const noexcept;

@@ -21,7 +21,7 @@ namespace sluice::runtime {
 
 /// Raise this number with every change of a message or of the request table. Both sides compare it in the
 /// handshake.
-inline constexpr std::uint32_t protocol_version = 45;
+inline constexpr std::uint32_t protocol_version = 46;
 
 /// The type of a message: messages.def has them all. Sockets are AF_UNIX SOCK_SEQPACKET: one packet is one
 /// message. A packet has u16 type, u16 flags and u32 tag. The fields of the message's struct follow in order.
