@@ -414,6 +414,7 @@ void Opens::refuse_recycled(Group& group) {
   const bool is_missed = group.purpose == Purpose::read && !group.is_look() && dataset.claim != Claim::none &&
                          std::ranges::none_of(dataset.had_read, has_it);
   if (is_missed) dataset.steps_lost = std::max(dataset.steps_lost, 1U);
+  if (group.is_look()) dataset.note_missed_by(group.component->name, parts_.rules.of(group.key));
   parts_.outcomes.refuse(group, NC_ENOENT, recycled_text(group));
 }
 

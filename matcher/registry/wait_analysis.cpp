@@ -37,10 +37,22 @@ WaitAnalysis::WaitAnalysis(const RegistryParts& parts, std::vector<Gatherings::P
         ++stuck_in_component_[present.component];
     }
   }
-  for (const MemoryWait& wait : parts.memory_waits.all())
-    if (!wait.is_being_served()) held_up_.insert(wait.request.step);
+  for (const MemoryWait& wait : parts.memory_waits.all()) {
+    if (wait.is_being_served()) continue;
+    held_up_.insert(wait.request.step);
+    if (others_ == Others::wait) suppose_ranks_wait(wait);
+  }
   can_all_end_ = can_every_wait_end();
   if (!can_all_end_) find_stuck();
+}
+
+/// The other ranks may wait for those that wait for memory inside MPI, which the registry cannot see.
+void WaitAnalysis::suppose_ranks_wait(const MemoryWait& wait) {
+  for (const InboundReader& waiter : wait.waiters) {
+    const Component& component = *parts_.processes.processes().at(waiter.process).component;
+    if (component.processes > 0)
+      stuck_in_component_[component.name] = static_cast<std::uint32_t>(component.live.size());
+  }
 }
 
 /// Considers only processes that do not wait.

@@ -22,7 +22,7 @@ struct StuckWait {
 };
 
 /// What the processes of a component do that do not wait, where another one waits and their number is
-/// unknown. A shell may only wait for its command.
+/// unknown, or another rank waits for memory. A shell may only wait for its command, a rank for the other.
 enum class Others : std::uint8_t { may_act, wait };
 
 /// Finds waits that can never end. A process is stuck when all its connections wait, and no process that is
@@ -78,6 +78,7 @@ class WaitAnalysis {
   [[nodiscard]] bool may_have_others(const Component& component) const;
   [[nodiscard]] bool can_start(const Component& component) const;
   [[nodiscard]] bool can_end(const Component& component) const;
+  void suppose_ranks_wait(const MemoryWait& wait);
   [[nodiscard]] bool can_every_wait_end() const;
   [[nodiscard]] bool can_every_file_come() const;
   void find_stuck();

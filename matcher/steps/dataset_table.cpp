@@ -24,6 +24,15 @@ Step* Dataset::visible_in_progress() const {
   return last == in_progress.rend() ? nullptr : *last;
 }
 
+void Dataset::note_missed_by(const std::string& component, const FileRule& rule) {
+  const auto reader =
+      static_cast<std::size_t>(std::ranges::find(rule.readers, component) - rule.readers.begin());
+  const bool is_unread = reader < had_read.size() && had_read[reader].empty() && !rule.is_stream &&
+                         std::ranges::find(passed_by, reader, &PassedBy::reader) == passed_by.end();
+  const bool is_gone = is_past() && kept_path.empty() && !removed_by.contains(component);
+  if (is_gone && claim != Claim::none && is_unread) steps_lost = std::max(steps_lost, 1U);
+}
+
 namespace {
 
 Fingerprint fingerprint_of(const DatasetKey& key) {

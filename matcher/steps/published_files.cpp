@@ -84,7 +84,8 @@ Listing PublishedFiles::list_directory(const ListRequest& request) {
   std::set<DatasetKey>& keys = directory->second;
   auto key = request.after ? keys.upper_bound(*request.after) : keys.begin();
   for (std::size_t count = 0; key != keys.end() && count < most_in_a_part; ++count) {
-    const Dataset& dataset = parts_.datasets.at(*key);
+    Dataset& dataset = parts_.datasets[*key];
+    dataset.note_missed_by(request.component, parts_.rules.of(*key));
     const bool is_hidden = dataset.removed_by.contains(request.component);
     const bool is_here = is_hidden || add(*key, dataset, listing) == Presence::here;
     if (is_here) listing.last = *key;

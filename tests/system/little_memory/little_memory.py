@@ -110,6 +110,33 @@ def read_twice():
     expect("b cannot open 'a." in result.all and "raise staging.memory" in result.all and " lost: " in result.all, "the run says so")
 
 
+def looked_at_while_ranks_wait():
+    """A script looks at the files of a program one by one; a rank of the program waits for memory, and the other one inside MPI, where nobody sees that it waits. What the script has looked at is given up for the next file."""
+    write_flow({"a": "", "b": "stat a.1; stat a.2; stat a.3; stat a.4"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    with open("flow.yaml") as flow:
+        text = flow.read()
+    with open("flow.yaml", "w") as flow:
+        flow.write(text.replace("a: {command: bash run_a.sh}", f"a: {{command: {build}/bin/uneven_puts 4 {2 * BYTES}, ranks: 2}}"))
+    run()
+
+
+def missed(again):
+    """A script looks at some files, and waits for another one, for which they are given up; then it looks for them by `again`, and does not open what it does not find."""
+    last = FILES - 1
+    write_flow({"a": WRITES, "b": f"stat a.1 a.2 a.3 > facts\ncat a.{last} > last\n{again} | wc -c > count"}, [("a.*", "a", ["b"], "")], "memory: 2MiB, spill: none")
+    result = run(3)
+    expect(count("count") < 3 * BYTES, "some are gone")
+    expect("raise staging.memory" in result.all and " lost: " in result.all, "the run says so")
+
+
+def missed_by_stat():
+    missed("for i in 1 2 3; do if [ -e a.$i ]; then cat a.$i; fi; done")
+
+
+def missed_by_name():
+    missed("for f in a.[123]; do if [ \"$f\" != 'a.[123]' ]; then cat $f; fi; done")
+
+
 def read_again():
     """One process that opens again what it has read goes on with that, and nothing is missing."""
     with open("again.py", "w") as file:
