@@ -73,8 +73,10 @@ std::string file_table(const RunFigures& figures) {
     rows.push_back({file.name, format_bytes(file.put_bytes), format_milliseconds(file.put_ms),
                     rate_text(file.put_bytes, file.put_ms), format_bytes(file.get_bytes),
                     format_milliseconds(file.get_ms), get_rate_text(file), format_bytes(file.opened_bytes)});
-  std::string text = html_table(
-      {"file", "put", "open for writing", "put rate", "got", "open for reading", "get rate", "opened"}, rows);
+  if (rows.empty()) return "";
+  std::string text = "<h2>Files</h2>\n" + html_table({"file", "put", "open for writing", "put rate", "got",
+                                                      "open for reading", "get rate", "opened"},
+                                                     rows);
   if (figures.more_files > 0)
     text += "<p>And " + format_count(figures.more_files, "smaller file") + ".</p>\n";
   return text;
@@ -86,7 +88,9 @@ std::string following_table(const Timeline& timeline, const RunFigures& figures)
     rows.push_back({timeline.rules[following.rule].pattern, following.reader, std::to_string(following.steps),
                     std::to_string(following.uses.size()), format_milliseconds(following.median_delay_ms),
                     format_milliseconds(following.longest_delay_ms), std::to_string(following.most_unread)});
-  return html_table({"files", "reader", "steps", "opened", "median delay", "longest delay", "most unread"},
+  if (rows.empty()) return "";
+  return "<h2>From writer to reader</h2>\n" +
+         html_table({"files", "reader", "steps", "opened", "median delay", "longest delay", "most unread"},
                     rows);
 }
 
@@ -190,16 +194,16 @@ std::string description_of(const Timeline& timeline) {
 std::string as_page(const Timeline& timeline, const RunFigures& figures) {
   std::string notes = html_list(timeline.warnings, "warning") + html_list(figures.advice, "advice");
   if (notes.empty()) notes = "<li>Nothing stood out: no long wait, no shortage of memory.</li>\n";
-  return html_page(
-      "Sluice run " + timeline.name,
-      "<p>" + description_of(timeline) + "</p>\n<h2>Findings</h2>\n<ul>\n" + notes +
-          "</ul>\n<h2>Components and files</h2>\n<div class=\"graph\">" + as_svg(graph_of(timeline)) +
-          "</div>\n<h2>Timeline</h2>\n" + timeline_head + "<script type=\"application/json\" id=\"data\">" +
-          timeline_data(timeline, figures) + "</script>\n" + memory_note(figures) + "<h2>Components</h2>\n" +
-          component_table(figures) + "<h2>From writer to reader</h2>\n" + following_table(timeline, figures) +
-          "<h2>Files by rule</h2>\n" + rule_table(figures) + "<h2>Files</h2>\n" + file_table(figures) +
-          "<details><summary>What the figures mean</summary>\n<pre>" + html_text(explained_words()) +
-          "</pre></details>\n");
+  return html_page("Sluice run " + timeline.name,
+                   "<p>" + description_of(timeline) + "</p>\n<h2>Findings</h2>\n<ul>\n" + notes +
+                       "</ul>\n<h2>Components and files</h2>\n<div class=\"graph\">" +
+                       as_svg(graph_of(timeline)) + "</div>\n<h2>Timeline</h2>\n" + timeline_head +
+                       "<script type=\"application/json\" id=\"data\">" + timeline_data(timeline, figures) +
+                       "</script>\n" + memory_note(figures) + "<h2>Components</h2>\n" +
+                       component_table(figures) + following_table(timeline, figures) +
+                       "<h2>Files by rule</h2>\n" + rule_table(figures) + file_table(figures) +
+                       "<details><summary>What the figures mean</summary>\n<pre>" +
+                       html_text(explained_words()) + "</pre></details>\n");
 }
 
 }  // namespace sluice::coordinator

@@ -48,7 +48,7 @@ function state(kind, text) {
 
 function show() {
   const status = news.status;
-  state(news.state, { running: () => "running " + clock(status.time_ms), ended: () => "ended: " + news.text, silent: () => "no answer: " + news.text }[news.state]());
+  state(news.state === "ended" && news.text.startsWith("failed") ? "silent" : news.state, { running: () => "running " + clock(status.time_ms), ended: () => "ended: " + news.text, silent: () => "no answer: " + news.text }[news.state]());
   tellEvents();
   if (!status) return;
   document.title = status.run + " – Sluice";

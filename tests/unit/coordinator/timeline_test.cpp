@@ -143,6 +143,18 @@ TEST_CASE("the findings name the writer that others wait for") {
   CHECK(contains(killed.advice.back(), "was killed"));
 }
 
+TEST_CASE("a rule without files is a finding where its writer has run") {
+  Timeline timeline = recorded("nothing");
+  timeline.rules[0].totals = {};
+  timeline.uses.clear();
+  timeline.activities.clear();
+  CHECK(figures_of(timeline).advice ==
+        std::vector<std::string>{"the timeline lacks 5 periods, because there were too many; totals by rule "
+                                 "and component have all"});
+  timeline.components[0].end = "exited with status 0";
+  CHECK(contains(figures_of(timeline).advice.at(0), "was published: look at the paths"));
+}
+
 TEST_CASE("the findings name the rank that begins last") {
   Timeline timeline = recorded("imbalance");
   timeline.activities.clear();
