@@ -96,7 +96,7 @@ std::optional<WarmMemory::Range> WarmMemory::cut(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (bytes > end_ - first_) return std::nullopt;
   const std::uint64_t warm_bytes = std::min(bytes, warm_end_ - first_);
-  const bool is_in_front = 2 * warm_bytes >= bytes;
+  const bool is_in_front = 8 * warm_bytes >= bytes;  // for less, a wait for the thread does not pay
   if (is_in_front) {
     first_ += bytes;
     used_bytes_ += warm_bytes;

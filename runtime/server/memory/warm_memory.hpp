@@ -14,7 +14,8 @@ namespace sluice::runtime {
 
 /// Memory that is made ahead. A thread of low priority takes the pages of one memory file from the system,
 /// one after the other, while components start. Segments are cut from the beginning of the file, where the
-/// thread goes on behind them; those of which less than half is warm yet, from its cold end.
+/// thread goes on behind them; those of which less than an eighth is warm yet, from its
+/// cold end.
 class WarmMemory {
  public:
   /// `file`: a memory file of `bytes` without pages. Throws std::system_error when no thread can be started.
