@@ -284,6 +284,19 @@ TEST_SUITE("registry: which step is read") {
     CHECK_FALSE(run.board.is_read_offered(second));
   }
 
+  TEST_CASE("no read is offered any more when a file that is written gets another name") {
+    Reading run;
+    run.get_reads();
+    const StepId before = run.write_offered(run.writers, "y.nc", step_bytes);
+    const StepId written = run.take(run.writers, "x.nc").step;
+    REQUIRE(run.board.is_read_offered(before));
+    REQUIRE(run.board.is_read_offered(written));
+    CHECK(
+        run.world.registry.rename_written({run.world.rule, "x.nc"}, {run.world.rule, "y.nc"}, "/files/y.nc"));
+    CHECK_FALSE(run.board.is_read_offered(before));
+    CHECK_FALSE(run.board.is_read_offered(written));
+  }
+
   TEST_CASE("a read that was taken keeps its step until it is closed, before the registry hears of it, too") {
     for (const bool is_deleted : {false, true}) {
       CAPTURE(is_deleted);
