@@ -107,9 +107,10 @@ bool Publication::is_written_on(const Step& step) const {
 }
 
 bool Publication::take_name(const DatasetKey& key) {
-  const auto written = std::exchange(parts_.datasets[key].in_progress, {});
-  for (Step* const step : written) step->is_nameless = true;
-  return !written.empty();
+  return std::erase_if(parts_.datasets[key].in_progress, [](Step* step) {
+           // Ranks that have not come yet may be removing the file of before.
+           return step->writers->has_all_arrived() && (step->is_nameless = true);
+         }) > 0;
 }
 
 /// The last step of the file publishes it, for all.

@@ -108,6 +108,8 @@ bool Registry::rename_written(const DatasetKey& from, const DatasetKey& to, cons
   const Dataset* const known = parts_->datasets.find(from);
   if (known == nullptr || known->in_progress.empty() || from.rule != to.rule || from == to) return false;
   if (parts_->rules.of(from).through != Through::memory || parts_->files.has(from, {})) return false;
+  const auto is_begun = [](const Step* step) { return step->writers->has_all_arrived(); };
+  if (!std::ranges::all_of(known->in_progress, is_begun)) return false;
   (void)parts_->publication.take_name(to);
   Dataset& former = parts_->datasets[from];
   for (Step* const step : std::exchange(former.in_progress, {})) {

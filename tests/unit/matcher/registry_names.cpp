@@ -100,4 +100,32 @@ TEST_SUITE("registry: names") {
     world.remove(writer, "x.nc");
     CHECK(world.is_created(create_at(world, writer, "x.nc", "/b/x.nc")));
   }
+
+  TEST_CASE("a file that is written is published by the name that it has at the end, if any") {
+    World world(one_rule("*.nc", Identity::path));
+    const auto writer = world.process("model");
+    const auto first = world.answer(world.create(writer, "x.nc", world.alone())).step;
+    world.remove(writer, "x.nc");
+    const auto second = world.answer(world.create(writer, "x.nc", world.alone())).step;
+    CHECK(world.registry.rename_written({0, "x.nc"}, {0, "y.nc"}, "/files/y.nc"));
+    world.remove(writer, "x.nc");
+    CHECK_FALSE(world.registry.rename_written({0, "x.nc"}, {0, "z.nc"}, "/files/z.nc"));
+    world.publish(writer, first);
+    world.publish(writer, second);
+    CHECK(world.read(world.process("viewer"), "y.nc") == second);
+  }
+
+  TEST_CASE("a rank that removes a file before it creates it leaves what the others have begun") {
+    World world(one_rule("*.nc", Identity::path));
+    const auto rank0 = world.process("model"), rank1 = world.process("model");
+    const auto first = world.create(rank0, "x.nc", world.member(1, 0, 2));
+    const auto removed = world.ask([&](const Ticket& ticket) {
+      world.registry.open(ticket, rank1, {{0, "x.nc"}, {}, "/files/x.nc", Purpose::remove});
+    });
+    CHECK(world.refusal(removed) == NC_ENOENT);
+    CHECK_FALSE(world.registry.rename_written({0, "x.nc"}, {0, "y.nc"}, "/files/y.nc"));
+    const auto second = world.create(rank1, "x.nc", world.member(1, 1, 2));
+    CHECK(world.is_created(first));
+    CHECK(world.is_created(second));
+  }
 }
