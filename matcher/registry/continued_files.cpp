@@ -58,11 +58,10 @@ void ContinuedFiles::note_published(const Step& step, Dataset& dataset) {
 void ContinuedFiles::note_taken(const Step& step, const std::string& component) {
   const auto known = files_.empty() ? files_.end() : files_.find(step.key);
   if (known == files_.end() || known->second.newest != step.id) return;
-  const auto& readers = rules_.of(step.key).readers;
-  const auto reader = std::ranges::find(readers, component);
-  if (reader == readers.end()) return;
+  const auto reader = rules_.of(step.key).index_of(component);
+  if (!reader) return;
   File& file = known->second;
-  file.has_part[static_cast<std::size_t>(reader - readers.begin())] = false;
+  file.has_part[*reader] = false;
   const auto has_any = [](const std::vector<bool>& flags) {
     return std::ranges::find(flags, true) != flags.end();
   };

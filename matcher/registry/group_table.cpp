@@ -89,48 +89,38 @@ std::vector<const Group*> GroupTable::readers_of_file(const Group& writer) const
   return readers;
 }
 
-std::list<Group*>& GroupTable::queue_for(Group::WaitsFor waits_for, const Group& group) {
+GroupTable::Event GroupTable::event_of(Group::WaitsFor waits_for, const Group& group) {
   switch (waits_for) {
     case Group::WaitsFor::memory:
-      return waiting_for_memory_;
+      return Room::memory;
     case Group::WaitsFor::queue:
-      return waiting_for_queue_;
+      return Room::queue;
     case Group::WaitsFor::file:
-      return behind_[group.follows];
+      return group.follows;
     default:
-      return queues_[group.key];
+      return group.key;
   }
 }
 
-std::list<Group*>* GroupTable::waiting_behind(const WrittenFile& file) {
-  const auto found = behind_.find(file);
-  return found == behind_.end() ? nullptr : &found->second;
-}
-
-void GroupTable::drop_behind(const WrittenFile& file) {
-  const auto found = behind_.find(file);
-  if (found != behind_.end() && found->second.empty()) behind_.erase(found);
-}
-
-std::list<Group*>* GroupTable::waiting_for(const DatasetKey& key) {
-  const auto found = queues_.find(key);
+std::list<Group*>* GroupTable::waiting_for(const Event& event) {
+  const auto found = queues_.find(event);
   return found == queues_.end() ? nullptr : &found->second;
 }
 
-void GroupTable::note_settled(const DatasetKey& key) {
-  const auto found = queues_.find(key);
-  if (found != queues_.end() && found->second.empty()) settled_.push_back(key);
+void GroupTable::note_settled(const Event& event) {
+  const std::list<Group*>* const waiting = waiting_for(event);
+  if (waiting != nullptr && waiting->empty()) settled_.push_back(event);
 }
 
 void GroupTable::drop_empty() {
-  for (const DatasetKey& key : std::exchange(settled_, {})) {
-    const auto found = queues_.find(key);
+  for (const Event& event : std::exchange(settled_, {})) {
+    const auto found = queues_.find(event);
     if (found != queues_.end() && found->second.empty()) queues_.erase(found);
   }
 }
 
 void GroupTable::wait(Group& group, Group::WaitsFor waits_for) {
-  std::list<Group*>& queue = queue_for(waits_for, group);
+  std::list<Group*>& queue = queues_[event_of(waits_for, group)];
   if (group.queue == nullptr) {
     group.place_in_all = waiting_.insert(waiting_.end(), &group);
     group.place_in_queue = queue.insert(queue.end(), &group);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "dataset_names.hpp"
@@ -45,19 +46,13 @@ class GroupTable {
   /// All waiting groups.
   [[nodiscard]] std::list<Group*>& waiting() noexcept { return waiting_; }
   [[nodiscard]] const std::list<Group*>& waiting() const noexcept { return waiting_; }
-  /// Groups that wait for memory.
-  [[nodiscard]] std::list<Group*>& waiting_for_memory() noexcept { return waiting_for_memory_; }
-  /// Groups that wait for the readers of a queue.
-  [[nodiscard]] std::list<Group*>& waiting_for_queue() noexcept { return waiting_for_queue_; }
-  /// Groups that wait for another event of the dataset; null: none has ever waited, or all are known to have
-  /// gone.
-  [[nodiscard]] std::list<Group*>* waiting_for(const DatasetKey& key);
-  /// Groups that wait for the end of the file; null: none has waited.
-  [[nodiscard]] std::list<Group*>* waiting_behind(const WrittenFile& file);
-  /// Their list is no longer needed when it is empty.
-  void drop_behind(const WrittenFile& file);
+  /// What lets groups go on: memory, a place in a queue, the end of a file, or another event of a dataset.
+  enum class Room : std::uint8_t { memory, queue };
+  using Event = std::variant<Room, WrittenFile, DatasetKey>;
+  /// Groups that wait for the event; null: none has ever waited, or all are known to have gone.
+  [[nodiscard]] std::list<Group*>* waiting_for(const Event& event);
   /// A run may have millions of datasets: an empty list is dropped by the next drop_empty().
-  void note_settled(const DatasetKey& key);
+  void note_settled(const Event& event);
   /// Nobody may hold a list.
   void drop_empty();
   [[nodiscard]] std::size_t settled() const noexcept { return settled_.size(); }
@@ -65,7 +60,7 @@ class GroupTable {
   [[nodiscard]] std::uint32_t publication_waits(std::uint32_t rule) const { return publication_waits_[rule]; }
 
  private:
-  [[nodiscard]] std::list<Group*>& queue_for(Group::WaitsFor waits_for, const Group& group);
+  [[nodiscard]] static Event event_of(Group::WaitsFor waits_for, const Group& group);
 
   struct GroupId {
     const Component* component = nullptr;
@@ -77,11 +72,8 @@ class GroupTable {
   const DatasetNames& names_;
   std::map<GroupId, std::unique_ptr<Group>> groups_;
   std::list<Group*> waiting_;
-  std::list<Group*> waiting_for_memory_;
-  std::list<Group*> waiting_for_queue_;
-  std::map<DatasetKey, std::list<Group*>> queues_;
-  std::map<WrittenFile, std::list<Group*>> behind_;
-  std::vector<DatasetKey> settled_;               ///< may have an empty list in queues_
+  std::map<Event, std::list<Group*>> queues_;
+  std::vector<Event> settled_;                    ///< may have an empty list in queues_
   std::vector<std::uint32_t> publication_waits_;  ///< by rule
   std::uint64_t next_own_id_ = 0;
   std::uint64_t newest_serial_ = 0;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "group_outcomes.hpp"
+#include "memberships.hpp"
 #include "registry_parts.hpp"
 #include "sluice/formats/error.hpp"
+#include "wait_texts.hpp"
 
 namespace sluice::matcher {
 
@@ -27,12 +30,14 @@ bool HopelessWaits::fail_any() {
 
 /// No file would have made the writer wait, so the queue grows instead of a create that fails.
 bool HopelessWaits::exceed_queue(const WaitAnalysis& analysis) {
-  for (Group* const group : parts_.groups.waiting_for_queue()) {
+  const std::list<Group*>* const waiting = parts_.groups.waiting_for(GroupTable::Room::queue);
+  if (waiting == nullptr) return false;
+  for (Group* const group : *waiting) {
     if (analysis.can_end(*group)) continue;
     group->exceeds_queue = true;
     parts_.answers.event(group->component->name + " goes on beyond the queue of '" +
                          parts_.rules.of(group->key).pattern +
-                         "', because its readers cannot go on before: " + parts_.texts.of(*group));
+                         "', because its readers cannot go on before: " + text_of(parts_, *group));
     return true;
   }
   return false;
@@ -44,7 +49,7 @@ bool HopelessWaits::fail_inbound(const WaitAnalysis& analysis) {
   for (const MemoryWait& wait : parts_.memory_waits.all())
     if (wait.is_inbound && !analysis.can_be_served(wait)) hopeless = &wait;
   if (hopeless == nullptr) return false;
-  parts_.memory_waits.fail(*hopeless, parts_.texts.hopeless(*hopeless));
+  parts_.memory_waits.fail(*hopeless, hopeless_text(parts_, *hopeless));
   return true;
 }
 
@@ -78,7 +83,7 @@ bool HopelessWaits::fail_youngest(const std::function<bool(const MemoryWait&)>& 
     if (!youngest.empty() && wait.request.step > youngest.front()->request.step) youngest.clear();
     youngest.push_back(&wait);
   }
-  for (const MemoryWait* const wait : youngest) parts_.memory_waits.fail(*wait, parts_.texts.hopeless(*wait));
+  for (const MemoryWait* const wait : youngest) parts_.memory_waits.fail(*wait, hopeless_text(parts_, *wait));
   return !youngest.empty();
 }
 
@@ -87,9 +92,8 @@ bool HopelessWaits::fail_creates(std::uint32_t node) {
   for (auto next = parts_.groups.waiting().begin(); next != parts_.groups.waiting().end();) {
     Group& group = **next++;
     if (group.waits_for != Group::WaitsFor::memory || group.node != node) continue;
-    parts_.outcomes.refuse(group, NC_ENO_SPACE,
-                           parts_.texts.hopeless_memory(node, control_bytes(group.member.size)));
-    parts_.memberships.answer_members(group);
+    refuse(parts_, group, NC_ENO_SPACE, hopeless_memory_text(parts_, node, control_bytes(group.member.size)));
+    answer_members(parts_, group);
     has_failed = true;
   }
   return has_failed;
@@ -100,12 +104,12 @@ bool HopelessWaits::fail_cycle(const WaitAnalysis& analysis) {
   if (cycle.empty()) return false;
   if (give_own_step(cycle)) return true;
   const std::string text =
-      (cycle.size() == 1 ? "nobody can end this wait: " : "a cycle of waits: ") + parts_.texts.cycle(cycle);
+      (cycle.size() == 1 ? "nobody can end this wait: " : "a cycle of waits: ") + cycle_text(parts_, cycle);
   for (const StuckWait& wait : cycle) {
     if (wait.group != nullptr) {
-      parts_.outcomes.refuse(*wait.group,
-                             wait.group->waits_for == Group::WaitsFor::readers ? NC_EIO : NC_ENOENT, text);
-      parts_.memberships.answer_members(*wait.group);
+      refuse(parts_, *wait.group, wait.group->waits_for == Group::WaitsFor::readers ? NC_EIO : NC_ENOENT,
+             text);
+      answer_members(parts_, *wait.group);
     } else {
       parts_.get_waits.refuse(*wait.get, NC_EIO, text);
     }
@@ -119,15 +123,15 @@ bool HopelessWaits::give_own_step(const std::vector<StuckWait>& cycle) {
   for (const StuckWait& wait : cycle) {
     if (wait.group == nullptr || wait.group->waits_for != Group::WaitsFor::own_step) continue;
     if (wait.group->purpose == Purpose::remove) {
-      parts_.outcomes.take_away(*wait.group);
-      parts_.memberships.answer_members(*wait.group);
+      take_away(parts_, *wait.group);
+      answer_members(parts_, *wait.group);
       return true;
     }
     if (wait.group->purpose != Purpose::read) continue;
     Step& step = *parts_.datasets[wait.group->key].in_progress.back();
     if (step.publish_at != PublishAt::close || (step.header.empty() && !step.is_in_files)) continue;
-    parts_.outcomes.give_step(*wait.group, step);
-    parts_.memberships.answer_members(*wait.group);
+    give_step(parts_, *wait.group, step);
+    answer_members(parts_, *wait.group);
     return true;
   }
   return false;
@@ -162,12 +166,12 @@ std::string HopelessWaits::suspicion() const {
   const WaitAnalysis suspected(parts_, parts_.gatherings.incomplete());
   if (suspected.can_all_end()) return {};
   const std::vector<StuckWait> cycle = suspected.cycle();
-  std::string text = cycle.empty() ? std::string() : parts_.texts.cycle(cycle);
+  std::string text = cycle.empty() ? std::string() : cycle_text(parts_, cycle);
   for (const MemoryWait& wait : parts_.memory_waits.all()) {
     if (suspected.can_be_served(wait)) continue;
     const ProcessId waiter = wait.waiters.front().process;
     text += (text.empty() ? "" : "; ") + parts_.processes.processes().at(waiter).component->name +
-            " waits for " + parts_.texts.of(wait);
+            " waits for " + text_of(parts_, wait);
     break;
   }
   return text;

@@ -8,14 +8,6 @@
 
 namespace sluice::matcher {
 
-NodeBytes MemoryWaits::bytes_on_disk(const Step& step) const {
-  return parts_.grants.bytes_on_disk(step);
-}
-
-void MemoryWaits::keep_reserve(const NodeBytes& read) {
-  for (const auto& [node, bytes] : read) parts_.grants.keep_reserve(node);
-}
-
 bool MemoryWaits::need_segment(const Ticket& ticket, const Process& caller, const SegmentRequest& request) {
   const GroupMembership writer = parts_.datasets.must_write(caller, request.step);
   const Step& step = *writer.group->step;

@@ -31,10 +31,6 @@ class MemoryWaits {
 
   /// Answers the requests that can be served now.
   void settle();
-  /// As SegmentGrants::bytes_on_disk().
-  [[nodiscard]] NodeBytes bytes_on_disk(const Step& step) const;
-  /// A step with these bytes on disks was read: SegmentGrants::keep_reserve().
-  void keep_reserve(const NodeBytes& read);
   /// As Registry::spill_made(). Returns false when no request waits for the segment any more.
   [[nodiscard]] bool spill_made(SegmentId segment, const std::string& trouble);
   /// The process has ended.

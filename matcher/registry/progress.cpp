@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "memberships.hpp"
+#include "opens.hpp"
 #include "registry_parts.hpp"
 
 namespace sluice::matcher {
@@ -21,20 +23,21 @@ void Progress::advance() {
 }
 
 void Progress::advance_on(const DatasetKey& key) {
-  for (const auto is_meant : {removes, does_not_remove}) {
-    if (std::list<Group*>* const waiting = parts_.groups.waiting_for(key)) settle_groups(*waiting, is_meant);
-  }
-  parts_.groups.note_settled(key);
+  (void)settle(key);
   advance_memory();
 }
 
 void Progress::advance_behind(const WrittenFile& file) {
-  std::list<Group*>* const waiting = parts_.groups.waiting_behind(file);
-  if (waiting == nullptr) return;
-  settle_groups(*waiting, removes);
-  settle_groups(*waiting, does_not_remove);
-  parts_.groups.drop_behind(file);
-  advance_memory();
+  if (settle(file)) advance_memory();
+}
+
+/// Groups that have waited for the event. Returns false when none has.
+bool Progress::settle(const GroupTable::Event& event) {
+  const auto is_waited_for = [&] { return parts_.groups.waiting_for(event); };
+  if (is_waited_for() == nullptr) return false;
+  for (const auto is_meant : {removes, does_not_remove}) settle_groups(*is_waited_for(), is_meant);
+  parts_.groups.note_settled(event);
+  return true;
 }
 
 void Progress::advance_memory() {
@@ -68,8 +71,8 @@ void Progress::settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Gr
   for (auto next = queue.begin(); next != queue.end();) {
     Group& group = **next++;  // the group may leave the queue
     if (!is_meant(group)) continue;
-    parts_.opens.decide(group);
-    if (!group.is_waiting()) parts_.memberships.answer_members(group);
+    decide(parts_, group);
+    if (!group.is_waiting()) answer_members(parts_, group);
   }
 }
 
@@ -81,8 +84,8 @@ void Progress::settle_all() {
 }
 
 void Progress::settle_memory() {
-  settle_groups(parts_.groups.waiting_for_memory(), does_not_remove);
-  settle_groups(parts_.groups.waiting_for_queue(), does_not_remove);
+  for (const GroupTable::Room room : {GroupTable::Room::memory, GroupTable::Room::queue})
+    if (auto* const waiting = parts_.groups.waiting_for(room)) settle_groups(*waiting, does_not_remove);
   parts_.memory_waits.settle();
 }
 

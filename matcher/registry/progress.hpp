@@ -28,6 +28,7 @@ class Progress {
   void catch_up();
 
  private:
+  bool settle(const GroupTable::Event& event);
   void settle_groups(std::list<Group*>& queue, bool (*is_meant)(const Group&));
   void settle_all();
   void settle_memory();

@@ -2,9 +2,16 @@
 #include <utility>
 #include <vector>
 
+#include "file_changes.hpp"
+#include "group_outcomes.hpp"
+#include "memberships.hpp"
+#include "opens.hpp"
+#include "publication.hpp"
 #include "registry_parts.hpp"
+#include "run_views.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/matcher/expect.hpp"
+#include "step_maker.hpp"
 
 namespace sluice::matcher {
 
@@ -52,7 +59,7 @@ ProcessId Registry::connect(const std::string& component, std::uint64_t token, s
 void Registry::disconnect(ProcessId process, std::uint64_t connection) {
   Process* const found = parts_->processes.find(process);
   if (found == nullptr) return;
-  if (connection != 0) parts_->memberships.drop_waits(*found, connection);
+  if (connection != 0) drop_waits(*parts_, *found, connection);
   ProcessTable::change(*found, [&] { --found->connections; });
   end_if_gone(process);
 }
@@ -110,7 +117,7 @@ bool Registry::rename_written(const DatasetKey& from, const DatasetKey& to, cons
   if (parts_->rules.of(from).through != Through::memory || parts_->files.has(from, {})) return false;
   const auto is_begun = [](const Step* step) { return step->writers->has_all_arrived(); };
   if (!std::ranges::all_of(known->in_progress, is_begun)) return false;
-  (void)parts_->publication.take_name(to);
+  (void)take_name(*parts_, to);
   Dataset& former = parts_->datasets[from];
   for (Step* const step : std::exchange(former.in_progress, {})) {
     step->key = step->writers->key = to;
@@ -166,7 +173,7 @@ void Registry::component_exited(const std::string& name, const std::string& reas
 void Registry::component_restarts(const std::string& name, const std::string& reason) {
   Component& component = parts_->processes.component(name);
   end_processes(component, reason);
-  parts_->publication.forget_lost(component);
+  forget_lost(*parts_, component);
   ProcessTable::restart(component);
   parts_->retention.note_reader_restart(component);
   parts_->sequences.note_restart(component);
@@ -177,7 +184,7 @@ void Registry::end_processes(Component& component, const std::string& reason) {
   component.reason = reason;
   for (const ProcessId id : parts_->processes.processes_of(component))
     end_process(id, component.name + " " + reason);
-  parts_->memberships.end_component(component);
+  end_groups_of(*parts_, component);
 }
 
 void Registry::job_begun(const std::string& component, StepId step) {
@@ -202,8 +209,8 @@ void Registry::go_on_counting(const FormerCount& former) {
 const Step& Registry::restore(const FormerStep& former) {
   if (former.key.rule >= parts_->rules.size())
     throw Error(NC_EINVAL, "there is no rule " + std::to_string(former.key.rule));
-  Step& step = parts_->maker.restore(former);
-  parts_->publication.restore(step);
+  Step& step = restore_step(*parts_, former);
+  publish_again(*parts_, step);
   return step;
 }
 
@@ -216,7 +223,7 @@ void Registry::end_process(ProcessId id, const std::string& reason) {
   parts_->offers.end_process(id);
   parts_->reads.end_process(id);
   parts_->offer_maker.end_process(id);
-  const bool was_writing = parts_->memberships.end_process(process, reason);
+  const bool was_writing = end_memberships(*parts_, process, reason);
   if (const auto finding = parts_->sequences.forget(*process.component, id))
     parts_->answers.event(hint_of(*finding, process.component->name, parts_->names.quoted(finding->key)));
   parts_->pools.at(process.place.node).forget(id, was_writing);
@@ -235,20 +242,20 @@ void Registry::open(const Ticket& ticket, ProcessId process, Open request, const
   if (request.is_by_mere_reader()) return change_file(ticket, caller, request);
   const bool removes = request.purpose == Purpose::remove;
   if (removes) request.member = {parts_->groups.own_id(*caller.component), 0, 1};
-  go_on(parts_->opens.join(ticket, caller, request, follows), request.member.rank);
+  go_on(join_group(*parts_, ticket, caller, request, follows), request.member.rank);
   if (removes) parts_->progress.advance_on(request.key);
 }
 
 void Registry::create_offered(ProcessId process, const Open& open) {
   OfferBook::Taken taken = parts_->offers.take(open.taken.step, process, open);
   const std::vector<std::uint32_t> ended = taken.page.ended;
-  Group& group = parts_->opens.join_all(taken.page, std::move(taken.offer), open);
+  Group& group = join_all(*parts_, taken.page, std::move(taken.offer), open);
   Step& step = *group.step;
   step.offered_by = taken.page.memory->id();
   parts_->answers.begun(step);
   if (ended.empty()) return;
   // Rank 0 could not know of it.
-  parts_->publication.end_by_death(step, "a process of " + group.component->name + " ended before it");
+  end_by_death(*parts_, step, "a process of " + group.component->name + " ended before it");
   finish_ended(group, ended);
 }
 
@@ -261,7 +268,7 @@ void Registry::read_offered(ProcessId process, const Open& open) {
     parts_->reads.end_read(id, page.members);
     throw Error(NC_EINVAL, "step " + std::to_string(id) + " is not published");
   }
-  Group& group = parts_->opens.join_read(page, *step, open);
+  Group& group = join_read(*parts_, page, *step, open);
   if (!ended.empty()) finish_ended(group, ended);
 }
 
@@ -270,7 +277,7 @@ void Registry::finish_ended(Group& group, const std::vector<std::uint32_t>& ende
   const DatasetKey key = group.key;  // the group may end
   for (const std::uint32_t rank : ended) {
     group.members.at(rank).has_died = true;
-    parts_->memberships.finish(group, rank);
+    finish_member(*parts_, group, rank);
   }
   parts_->progress.advance_on(key);
 }
@@ -307,7 +314,7 @@ void Registry::expect_close(ProcessId process, StepId id) const noexcept {
 
 /// A member has joined.
 void Registry::go_on(Group& group, std::uint32_t rank) {
-  if (!group.is_waiting()) return parts_->memberships.answer_member(group, rank);
+  if (!group.is_waiting()) return answer_member(*parts_, group, rank);
   if (group.waits_for == Group::WaitsFor::members && group.has_all_arrived())
     return parts_->progress.advance_on(DatasetKey(group.key));
   // The process has no use for what it has not read while it waits.
@@ -321,7 +328,7 @@ void Registry::open(std::span<const Caller> callers, Open request, const Written
     Group* group = nullptr;
     std::vector<std::uint32_t> joined;  // those who are answered at once, together
     const auto answer = [&] {           // an answer to all members may end the group
-      if (group != nullptr) parts_->memberships.answer_members(*std::exchange(group, nullptr), joined);
+      if (group != nullptr) answer_members(*parts_, *std::exchange(group, nullptr), joined);
       joined.clear();
     };
     for (const Caller& caller : callers) {
@@ -330,9 +337,9 @@ void Registry::open(std::span<const Caller> callers, Open request, const Written
         Process& process = parts_->processes.at(caller.process);
         if (group != nullptr && group->component != process.component) answer();
         if (group != nullptr) {
-          parts_->opens.join_further(*group, caller.ticket, process, request.member);
+          join_further(*parts_, *group, caller.ticket, process, request.member);
         } else {
-          group = &parts_->opens.join(caller.ticket, process, request, follows);
+          group = &join_group(*parts_, caller.ticket, process, request, follows);
         }
         if (group->is_waiting()) {
           // With the last member it may get its answer, and end.
@@ -353,8 +360,8 @@ void Registry::open(std::span<const Caller> callers, Open request, const Written
 void Registry::change_file(const Ticket& ticket, Process& caller, const Open& request) {
   caller.has_opened = true;
   const std::string& component = caller.component->name;
-  if (request.purpose == Purpose::change) parts_->changes.refuse_change(component, request.key, request.path);
-  parts_->changes.allow_removal(component, request.key);
+  if (request.purpose == Purpose::change) refuse_change(*parts_, component, request.key, request.path);
+  allow_removal(*parts_, component, request.key);
   parts_->answers.done(ticket);
 }
 
@@ -362,14 +369,14 @@ void Registry::change_file(const Ticket& ticket, Process& caller, const Open& re
 
 void Registry::set_header(const Ticket& ticket, ProcessId process, HeaderRequest request) {
   Step& step = *parts_->datasets.must_write(parts_->processes.at(process), request.step).group->step;
-  parts_->publication.set_header(step, std::move(request));
+  take_header(step, std::move(request));
   parts_->answers.done(ticket);
   if (step.publish_at == PublishAt::write) parts_->progress.advance_on(step.key);
 }
 
 void Registry::sync(const Ticket& ticket, ProcessId process, const SyncRequest& request) {
   const GroupMembership writer = parts_->datasets.must_write(parts_->processes.at(process), request.step);
-  const bool is_complete = parts_->publication.sync(writer, request.point);
+  const bool is_complete = note_synced(*parts_, writer, request.point);
   parts_->answers.done(ticket);
   if (is_complete) parts_->progress.advance_on(writer.group->key);
 }
@@ -381,18 +388,18 @@ void Registry::close(ProcessId process, Close&& close) {
 
 void Registry::end(Process& caller, PublishRequest& request) {
   const GroupMembership writer = parts_->datasets.must_write(caller, request.step);
-  const FileUse use = parts_->publication.note_closed(writer, std::move(request));
+  const FileUse use = note_closed(*parts_, writer, std::move(request));
   leave(*writer.group, writer.rank, use);
 }
 
 /// A member has closed. The last member ends what the group did for the dataset as a whole.
 void Registry::leave(Group& group, std::uint32_t rank, const FileUse& use) {
   if (group.finished + 1 < group.member.size) {
-    parts_->memberships.finish(group, rank, use);
+    finish_member(*parts_, group, rank, use);
     return parts_->progress.advance_memory();
   }
   const DatasetKey key = group.key;  // the group ends
-  parts_->memberships.finish(group, rank, use);
+  finish_member(*parts_, group, rank, use);
   parts_->progress.advance_on(key);
 }
 
@@ -404,23 +411,23 @@ void Registry::end(Process& caller, const Discard& request) {
   Step& step = *group->step;
   if (step.state == StepState::in_progress) {
     if (end == StepEnd::untouched) {
-      if (!step.takes_over) parts_->publication.withdraw(step);
+      if (!step.takes_over) withdraw_step(*parts_, step);
     } else if (end == StepEnd::lost) {
-      parts_->publication.lose(step, reason);
+      lose_step(*parts_, step, reason);
     } else {
-      parts_->publication.end_unfinished(step, reason.empty() ? caller.name() + " aborted it" : reason);
+      end_unfinished(*parts_, step, reason.empty() ? caller.name() + " aborted it" : reason);
     }
     if (step.state == StepState::discarded) parts_->answers.given_up(step);
   }
   const DatasetKey key = group->key;
-  parts_->memberships.finish(*group, rank);
+  finish_member(*parts_, *group, rank);
   parts_->progress.advance_on(key);
 }
 
 void Registry::lose_changes(Component& component, const DatasetKey& key) {
   const bool is_writer = key.rule < parts_->rules.size() && parts_->rules.of(key).writer == component.name;
   if (!is_writer) throw Error(NC_EPERM, component.name + " does not write '" + key.name + "'");
-  parts_->publication.note_lost(component, {key, 0});
+  note_lost(*parts_, component, {key, 0});
 }
 
 void Registry::end(Process& caller, const ReadEnd& request) {
@@ -624,7 +631,7 @@ void Registry::fold_past_files() {
 }
 
 RunView Registry::view(const WatchRequest& request) const {
-  return parts_->views.view(request);
+  return run_view(*parts_, request);
 }
 
 StatusReport Registry::status() const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <set>
 
 #include "burst_logs.hpp"
 #include "continued_files.hpp"
@@ -8,31 +9,25 @@
 #include "dataset_names.hpp"
 #include "dataset_table.hpp"
 #include "drains.hpp"
-#include "file_changes.hpp"
 #include "file_rules.hpp"
 #include "file_uses.hpp"
 #include "gatherings.hpp"
 #include "get_waits.hpp"
-#include "group_outcomes.hpp"
 #include "group_table.hpp"
 #include "hopeless_waits.hpp"
 #include "job_book.hpp"
 #include "kept_variables.hpp"
 #include "looks.hpp"
-#include "memberships.hpp"
 #include "memory_waits.hpp"
 #include "node_pools.hpp"
 #include "offer_book.hpp"
 #include "offer_maker.hpp"
-#include "opens.hpp"
 #include "progress.hpp"
-#include "publication.hpp"
 #include "published_files.hpp"
 #include "read_offers.hpp"
 #include "reader_book.hpp"
 #include "retention.hpp"
 #include "run_history.hpp"
-#include "run_views.hpp"
 #include "segment_grants.hpp"
 #include "sluice/matcher/open_files.hpp"
 #include "sluice/matcher/process_table.hpp"
@@ -40,9 +35,7 @@
 #include "spare_images.hpp"
 #include "staging_memory.hpp"
 #include "step_images.hpp"
-#include "step_maker.hpp"
 #include "step_sequences.hpp"
-#include "wait_texts.hpp"
 
 namespace sluice::matcher {
 
@@ -73,7 +66,6 @@ struct RegistryParts {
   KeptVariables kept;
   ReaderBook readers;
   FileUses uses;
-  FileChanges changes;
   Gatherings gatherings;
   Copies copies;
   BurstLogs logs;
@@ -88,14 +80,8 @@ struct RegistryParts {
   MemoryWaits memory_waits;
   GetWaits get_waits;
   StepImages images;
-  Publication publication;
+  std::set<std::uint32_t> shortened_rules;  ///< of which the run was told that steps are discarded unread
   GroupTable groups;
-  GroupOutcomes outcomes;
-  StepMaker maker;
-  Opens opens;
-  Memberships memberships;
-  WaitTexts texts;
-  RunViews views;
   Looks looks;
   HopelessWaits hopeless;
   Progress progress;

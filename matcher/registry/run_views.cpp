@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "registry_parts.hpp"
+#include "wait_texts.hpp"
 
 namespace sluice::matcher {
 
@@ -43,29 +44,8 @@ std::uint64_t bytes_of(const Step& step) {
   return bytes;
 }
 
-}  // namespace
-
-RunView RunViews::view(const WatchRequest& request) const {
-  RunView view;
-  parts_.history.report(request, view);
-  add_components(view);
-  add_rules(view);
-  view.uses = parts_.datasets.uses();
-  if (!request.has_activities && !request.is_for_progress) add_files(view);
-  view.waits = parts_.texts.report(parts_.history.now_ms());
-  view.gatherings = parts_.gatherings.report();
-  view.copies = parts_.copies.report(parts_.processes);
-  for (std::uint32_t node = 0; node < parts_.pools.nodes(); ++node) {
-    const SegmentPool& pool = parts_.pools.at(node);
-    view.nodes.push_back(
-        {pool.used_bytes(), pool.limit_bytes(), pool.used_peak_bytes(), pool.spilled_bytes()});
-  }
-  add_drains(view);
-  return view;
-}
-
-void RunViews::add_components(RunView& view) const {
-  for (const auto& [name, component] : parts_.processes.components()) {
+void add_components(const RegistryParts& parts, RunView& view) {
+  for (const auto& [name, component] : parts.processes.components()) {
     if (component.is_attached()) continue;
     view.components.push_back({name, component.processes, static_cast<std::uint32_t>(component.live.size()),
                                component.blocked, component.has_connected, component.has_exited,
@@ -73,55 +53,76 @@ void RunViews::add_components(RunView& view) const {
   }
 }
 
-void RunViews::add_rules(RunView& view) const {
-  std::vector<RuleStatus> uses = parts_.uses.rules();
-  parts_.sequences.report(uses);
-  for (std::uint32_t number = 0; number < parts_.rules.size(); ++number) {
-    const FileRule& rule = parts_.rules.at(number);
-    view.rules.push_back({rule.pattern, rule.writer, rule.readers, parts_.datasets.totals_of(number),
-                          std::move(uses[number])});
+void add_rules(const RegistryParts& parts, RunView& view) {
+  std::vector<RuleStatus> uses = parts.uses.rules();
+  parts.sequences.report(uses);
+  for (std::uint32_t number = 0; number < parts.rules.size(); ++number) {
+    const FileRule& rule = parts.rules.at(number);
+    view.rules.push_back(
+        {rule.pattern, rule.writer, rule.readers, parts.datasets.totals_of(number), std::move(uses[number])});
   }
 }
 
-/// First the steps that are open, then the oldest of those that wait for readers: they hold memory.
-void RunViews::add_files(RunView& view) const {
-  const std::set<StepId> open = open_steps(parts_.processes);
-  for (const StepId id : open) {
-    if (view.files.size() == most_files) break;
-    view.files.push_back(view_of(parts_.datasets.step(id)));
-  }
-  const std::size_t listed_open = view.files.size();
-  const auto& unconsumed = parts_.retention.unconsumed();
-  for (const auto& [id, step] : unconsumed) {
-    if (view.files.size() == most_files) break;
-    if (!open.contains(id)) view.files.push_back(view_of(*step));
-  }
-  const std::size_t unread = unconsumed.size() - std::min(unconsumed.size(), open.size());
-  const std::size_t listed_unread = view.files.size() - listed_open;
-  view.more_files = open.size() - listed_open + (unread - std::min(unread, listed_unread));
-}
-
-FileView RunViews::view_of(const Step& step) const {
+FileView view_of(const RegistryParts& parts, const Step& step) {
   FileView file{step.key.rule, step.name, step.state == StepState::published, bytes_of(step), {}, {}, {}};
-  const std::uint64_t now = parts_.history.now_ms();
+  const std::uint64_t now = parts.history.now_ms();
   if (step.writers != nullptr) file.users.push_back(user_of(*step.writers, now));
   for (const Group* group : step.readers) {
     if (!group->component->is_attached()) file.users.push_back(user_of(*group, now));
   }
   std::erase_if(file.users, [](const FileUser& user) { return user.processes == 0; });
-  const auto& readers = parts_.rules.of(step.key).readers;
+  const auto& readers = parts.rules.of(step.key).readers;
   for (std::size_t i = 0; i < step.read_by.size(); ++i) {
-    const bool is_needed = parts_.readers.claim_of_reader(step, i) == Claim::needed;
+    const bool is_needed = parts.readers.claim_of_reader(step, i) == Claim::needed;
     if (step.read_by[i].has_closed) file.read_by.push_back(readers[i]);
     if (is_needed) file.unread_by.push_back(readers[i]);
   }
   return file;
 }
 
+/// First the steps that are open, then the oldest of those that wait for readers: they hold memory.
+void add_files(const RegistryParts& parts, RunView& view) {
+  const std::set<StepId> open = open_steps(parts.processes);
+  for (const StepId id : open) {
+    if (view.files.size() == most_files) break;
+    view.files.push_back(view_of(parts, parts.datasets.step(id)));
+  }
+  const std::size_t listed_open = view.files.size();
+  const auto& unconsumed = parts.retention.unconsumed();
+  for (const auto& [id, step] : unconsumed) {
+    if (view.files.size() == most_files) break;
+    if (!open.contains(id)) view.files.push_back(view_of(parts, *step));
+  }
+  const std::size_t unread = unconsumed.size() - std::min(unconsumed.size(), open.size());
+  const std::size_t listed_unread = view.files.size() - listed_open;
+  view.more_files = open.size() - listed_open + (unread - std::min(unread, listed_unread));
+}
+
 /// A long queue of drains is only counted.
-void RunViews::add_drains(RunView& view) const {
-  if (auto active = parts_.drains.active()) view.drains.push_back(std::move(*active));
-  view.waiting_drains = parts_.drains.waiting();
+void add_drains(const RegistryParts& parts, RunView& view) {
+  if (auto active = parts.drains.active()) view.drains.push_back(std::move(*active));
+  view.waiting_drains = parts.drains.waiting();
+}
+
+}  // namespace
+
+RunView run_view(const RegistryParts& parts, const WatchRequest& request) {
+  RunView view;
+  parts.history.report(request, view);
+  add_components(parts, view);
+  add_rules(parts, view);
+  view.uses = parts.datasets.uses();
+  if (!request.has_activities && !request.is_for_progress) add_files(parts, view);
+  view.waits = report_waits(parts, parts.history.now_ms());
+  view.gatherings = parts.gatherings.report();
+  view.copies = parts.copies.report(parts.processes);
+  for (std::uint32_t node = 0; node < parts.pools.nodes(); ++node) {
+    const SegmentPool& pool = parts.pools.at(node);
+    view.nodes.push_back(
+        {pool.used_bytes(), pool.limit_bytes(), pool.used_peak_bytes(), pool.spilled_bytes()});
+  }
+  add_drains(parts, view);
+  return view;
 }
 
 }  // namespace sluice::matcher

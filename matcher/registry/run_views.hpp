@@ -1,4 +1,6 @@
 #pragma once
+// Tells what the run does now. The cost goes with what is open or waiting now:
+// docs/design/watching-a-run.md.
 #include "sluice/matcher/run_view.hpp"
 #include "wait_texts.hpp"
 
@@ -6,22 +8,6 @@ namespace sluice::matcher {
 
 struct RegistryParts;
 
-/// Tells what the run does now. The cost goes with what is open or waiting now:
-/// docs/design/watching-a-run.md.
-class RunViews {
- public:
-  explicit RunViews(const RegistryParts& parts) : parts_(parts) {}
-
-  [[nodiscard]] RunView view(const WatchRequest& request) const;
-
- private:
-  void add_components(RunView& view) const;
-  void add_rules(RunView& view) const;
-  void add_files(RunView& view) const;
-  void add_drains(RunView& view) const;
-  [[nodiscard]] FileView view_of(const Step& step) const;
-
-  const RegistryParts& parts_;
-};
+[[nodiscard]] RunView run_view(const RegistryParts& parts, const WatchRequest& request);
 
 }  // namespace sluice::matcher

@@ -1,4 +1,5 @@
 #pragma once
+// Makes steps for groups that write.
 #include <memory>
 
 #include "sluice/matcher/process_table.hpp"
@@ -8,26 +9,12 @@ namespace sluice::matcher {
 
 struct RegistryParts;
 
-/// Makes steps for groups that write.
-class StepMaker {
- public:
-  explicit StepMaker(RegistryParts& parts) : parts_(parts) {}
-
-  /// Makes a step for the group. `base`: the step that was opened for writing again, if any. Returns null
-  /// when there is no memory for the control block.
-  [[nodiscard]] Step* make(Group& group, Step* base);
-  /// Makes the step that the group was offered.
-  [[nodiscard]] Step& make(Group& group, StepOffer offer);
-  /// Makes a step of a file that a former run has left.
-  [[nodiscard]] Step& restore(const FormerStep& former);
-
- private:
-  Step& add(std::unique_ptr<Step> step, Group& group, const Step* base);
-  void add_own_logs(Step& step, const Group& group) const;
-  [[nodiscard]] bool has_packed_logs(const Step& step, const Group& group) const;
-  void continue_logs(Step& step, const Step& base, const Group& group);
-
-  RegistryParts& parts_;
-};
+/// Makes a step for the group. `base`: the step that was opened for writing again, if any. Returns null
+/// when there is no memory for the control block.
+[[nodiscard]] Step* make_step(RegistryParts& parts, Group& group, Step* base);
+/// Makes the step that the group was offered.
+[[nodiscard]] Step& make_step(RegistryParts& parts, Group& group, StepOffer offer);
+/// Makes a step of a file that a former run has left.
+[[nodiscard]] Step& restore_step(RegistryParts& parts, const FormerStep& former);
 
 }  // namespace sluice::matcher

@@ -57,10 +57,9 @@ void FileUses::note_ordinary_file(const std::string& component, OrdinaryFile fil
   file.component = component;
   if (has_rule) {
     const FileRule& rule = rules_.at(file.rule);
-    const bool is_reader = std::ranges::find(rule.readers, component) != rule.readers.end();
     answers_.event(component + (file.is_written ? " writes " : " opens ") + file.path +
                    " as an ordinary file: the rule '" + rule.pattern + "' " +
-                   (is_reader ? "names it as a reader only" : "does not name it"));
+                   (rule.index_of(component) ? "names it as a reader only" : "does not name it"));
   }
   ordinary_files_.push_back(std::move(file));
 }

@@ -72,14 +72,13 @@ void ReaderBook::note_read(Step& step, const Group& group) {
 /// others are not expected. In a stream each process has a place.
 bool ReaderBook::has_read(const Step& step, const Component& component) const {
   const FileRule& rule = rules_.of(step.key);
-  const auto reader = std::ranges::find(rule.readers, component.name);
-  if (reader == rule.readers.end() || step.state != StepState::published) return false;
+  const auto reader = rule.index_of(component.name);
+  if (!reader || step.state != StepState::published) return false;
   if (jobs_.find(component.name, step.key.rule) != nullptr) return false;
-  const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
-  const ReaderRecord& record = step.read_by[index];
+  const ReaderRecord& record = step.read_by[*reader];
   if (!record.has_closed || record.has_died) return false;
   const bool is_partly = rule.is_stream ? record.processes.size() < component.processes
-                                        : record.processes.size() < most_processes_[step.key.rule][index];
+                                        : record.processes.size() < most_processes_[step.key.rule][*reader];
   return !is_partly;
 }
 
@@ -109,10 +108,9 @@ bool ReaderBook::note_continued(std::uint32_t rule) {
 }
 
 bool ReaderBook::note_restart(Step& step, const Component& component) const {
-  const auto& readers = rules_.of(step.key).readers;
-  const auto reader = std::ranges::find(readers, component.name);
-  if (reader == readers.end()) return false;
-  ReaderRecord& record = step.read_by[static_cast<std::size_t>(reader - readers.begin())];
+  const auto reader = rules_.of(step.key).index_of(component.name);
+  if (!reader) return false;
+  ReaderRecord& record = step.read_by[*reader];
   const bool is_number_known = component.processes > 0;
   if (is_number_known && record.processes.size() >= component.processes) return true;
   const bool may_be_done = !is_number_known && record.has_closed && !record.is_unfinished;
@@ -233,11 +231,10 @@ bool ReaderBook::is_partly_read(const Step& step) const {
 }
 
 bool ReaderBook::may_change_claim(const Step& step, const Component& component) const {
-  const auto& readers = rules_.of(step.key).readers;
-  const auto reader = std::ranges::find(readers, component.name);
-  if (reader == readers.end() || step.state != StepState::published) return false;
+  const auto reader = rules_.of(step.key).index_of(component.name);
+  if (!reader || step.state != StepState::published) return false;
   if (jobs_.find(component.name, step.key.rule) != nullptr) return component.has_exited;
-  const ReaderRecord& record = step.read_by[static_cast<std::size_t>(reader - readers.begin())];
+  const ReaderRecord& record = step.read_by[*reader];
   return component.has_exited || component.processes == 0 ||
          record.processes.size() + component.ended.size() >= component.processes;
 }

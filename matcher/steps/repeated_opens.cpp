@@ -11,7 +11,7 @@ constexpr std::uint32_t commands_to_tell = 3;
 
 }  // namespace
 
-RepeatedOpens::Opener RepeatedOpens::opener(const Group& group, ProcessId process) {
+Opener RepeatedOpens::opener(const Group& group, ProcessId process) {
   return {group.component, process, group.key, group.member.size > 1};
 }
 
@@ -62,12 +62,12 @@ void RepeatedOpens::forget(const Component& component) {
 
 void CommandSteps::note_taken(const Component& component, ProcessId process, const DatasetKey& key) {
   const bool is_script = component.processes == 0 && component.opens_per_step <= 1;
-  if (is_script) ++taken_[{&component, process, key}];
+  if (is_script) ++taken_[{&component, process, key, false}];
 }
 
 std::optional<CommandSteps::Finding> CommandSteps::end(const Component& component, ProcessId process) {
   std::optional<Finding> finding;
-  auto taker = taken_.lower_bound({&component, process, {}});
+  auto taker = taken_.lower_bound({&component, process, {}, false});
   while (taker != taken_.end() && taker->first.component == &component && taker->first.process == process) {
     const DatasetKey key = taker->first.key;
     const std::uint32_t steps = taker->second;

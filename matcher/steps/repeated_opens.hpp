@@ -11,6 +11,15 @@
 
 namespace sluice::matcher {
 
+/// A process that opens a dataset: by itself, or together with others.
+struct Opener {
+  const Component* component = nullptr;
+  ProcessId process{};
+  DatasetKey key;
+  bool is_together = false;
+  auto operator<=>(const Opener&) const = default;
+};
+
 /// Programs that open a stream several times to read one of its steps (`opens-per-step`). The opens of a
 /// process by itself count apart from those together with others.
 class RepeatedOpens {
@@ -37,13 +46,6 @@ class RepeatedOpens {
   void forget(const Component& component);
 
  private:
-  struct Opener {
-    const Component* component = nullptr;
-    ProcessId process{};
-    DatasetKey key;
-    bool is_together = false;
-    auto operator<=>(const Opener&) const = default;
-  };
   struct Opens {
     std::uint64_t number = 0;
     std::uint32_t count = 0;
@@ -69,18 +71,12 @@ class CommandSteps {
   [[nodiscard]] std::optional<Finding> end(const Component& component, ProcessId process);
 
  private:
-  struct Taker {
-    const Component* component = nullptr;
-    ProcessId process{};
-    DatasetKey key;
-    auto operator<=>(const Taker&) const = default;
-  };
   struct Series {
     std::uint32_t steps = 0;
     std::uint32_t commands = 0;  ///< one after the other that took so many steps
     bool is_told = false;
   };
-  std::map<Taker, std::uint32_t> taken_;  ///< by live processes
+  std::map<Opener, std::uint32_t> taken_;  ///< by live processes
   std::map<const Component*, std::map<std::uint32_t, Series>> series_;
 };
 

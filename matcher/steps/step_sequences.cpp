@@ -68,11 +68,10 @@ bool StepSequences::pass_by_mode(Step& step, std::size_t reader) {
 
 void StepSequences::note_taken(Step& step, const Group& group) {
   const FileRule& rule = rules_.of(step.key);
-  const auto reader = std::ranges::find(rule.readers, group.component->name);
-  if (group.is_look() || reader == rule.readers.end()) return;
-  const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
-  ReaderRecord& record = step.read_by[index];
-  Counts& counts = counts_[step.key.rule][index];
+  const auto reader = rule.index_of(group.component->name);
+  if (group.is_look() || !reader) return;
+  ReaderRecord& record = step.read_by[*reader];
+  Counts& counts = counts_[step.key.rule][*reader];
   if (!record.is_taken) ++counts.taken;
   if (record.is_skipped) --counts.skipped;
   record.is_taken = true;
@@ -97,9 +96,7 @@ std::optional<CommandSteps::Finding> StepSequences::forget(const Component& comp
     const Sequence* const sequence = find(place.key);
     const auto found = sequence->live.find(place.number);
     if (found == sequence->live.end() || component.may_restart()) continue;
-    const auto& readers = rules_.of(place.key).readers;
-    const auto reader = std::ranges::find(readers, component.name) - readers.begin();
-    ReaderRecord& record = found->second->read_by.at(static_cast<std::size_t>(reader));
+    ReaderRecord& record = found->second->read_by.at(rules_.of(place.key).index_of(component.name).value());
     record.has_closed = record.has_died = true;
   }
   return commands_.end(component, process);
@@ -124,8 +121,7 @@ Step* StepSequences::next_for(const Group& group) const {
   const Sequence* const sequence = find(group.key);
   if (sequence == nullptr || sequence->live.empty()) return nullptr;
   const FileRule& rule = rules_.of(group.key);
-  const auto reader =
-      static_cast<std::size_t>(std::ranges::find(rule.readers, group.component->name) - rule.readers.begin());
+  const std::size_t reader = rule.index_of(group.component->name).value();
   const auto present = sequence->live.find(opens_.present(group));
   if (present != sequence->live.end()) return present->second;
   const std::uint64_t place = places_.of(group);
@@ -142,10 +138,9 @@ void StepSequences::note_restart(const Component& component) {
   opens_.forget(component);
   for (const auto& [key, sequence] : sequences_) {
     const FileRule& rule = rules_.of(key);
-    const auto reader = std::ranges::find(rule.readers, component.name);
-    if (!rule.is_stream || reader == rule.readers.end()) continue;
-    const auto index = static_cast<std::size_t>(reader - rule.readers.begin());
-    const auto is_unread = [&](const auto& entry) { return is_unread_by(*entry.second, index); };
+    const auto reader = rule.index_of(component.name);
+    if (!rule.is_stream || !reader) continue;
+    const auto is_unread = [&](const auto& entry) { return is_unread_by(*entry.second, *reader); };
     const auto first = std::ranges::find_if(sequence.live, is_unread);
     places_.restart(key, component, first == sequence.live.end() ? sequence.last : first->first - 1);
   }
@@ -169,10 +164,8 @@ Claim StepSequences::claim_of_place(const Step& step, const Component& component
 }
 
 bool StepSequences::has_taken_any(std::uint32_t rule, const std::string& component) const {
-  const auto& readers = rules_.at(rule).readers;
-  const auto reader = std::ranges::find(readers, component);
-  return reader != readers.end() &&
-         counts_[rule][static_cast<std::size_t>(reader - readers.begin())].taken > 0;
+  const auto reader = rules_.at(rule).index_of(component);
+  return reader && counts_[rule][*reader].taken > 0;
 }
 
 bool StepSequences::is_unread_by(const Step& step, std::size_t reader) const {
@@ -239,7 +232,7 @@ std::vector<const Step*> StepSequences::unread(const DatasetKey& key) const {
 std::string StepSequences::passed_text(const DatasetKey& key, const Dataset& dataset,
                                        const std::string& reader) const {
   const FileRule& rule = rules_.of(key);
-  const auto index = static_cast<std::size_t>(std::ranges::find(rule.readers, reader) - rule.readers.begin());
+  const std::size_t index = rule.index_of(reader).value_or(rule.readers.size());
   const auto passed = std::ranges::find(dataset.passed_by, index, &PassedBy::reader);
   if (passed == dataset.passed_by.end()) return {};
   if (!passed->is_by_mode)

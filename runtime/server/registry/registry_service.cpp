@@ -300,7 +300,7 @@ void RegistryService::tell_held_lists() {
 }
 
 /// Each would write a file of its own, and the last one would be taken for the whole. On disk, it is one
-/// file, and what is in memory before or after that waits (Opens::has_to_change_place).
+/// file, and what is in memory before or after that waits (has_to_change_place).
 void RegistryService::check_file_is_free(std::uint32_t matcher, const Open& create) {
   const matcher::StepId newest = informed_.newest_file(create.key);
   if (newest == 0 || informed_.matcher_with_file(newest) == matcher) return;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -191,6 +192,12 @@ struct FileRule {
     take(rule.pattern, rule.writer, rule.readers, rule.replays, rule.publish_at, rule.through, rule.partition,
          rule.keep, rule.identity, rule.closes, rule.modes, rule.is_stream, rule.queue, rule.when_full,
          rule.optional);
+  }
+  /// Its index among the readers; empty: it is none.
+  [[nodiscard]] std::optional<std::size_t> index_of(std::string_view reader) const {
+    const auto found = std::ranges::find(readers, reader);
+    if (found == readers.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - readers.begin());
   }
   [[nodiscard]] ReaderMode mode_of(std::string_view reader) const {
     for (const ReaderMode& mode : modes)
