@@ -9,11 +9,13 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "client_library.hpp"
 #include "process_session.hpp"
 #include "sluice/files/coupled_file.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/file_reading.hpp"
 #include "written_file.hpp"
 
@@ -87,6 +89,23 @@ NamedFile named_file(int directory, const char* path) noexcept {
   const int trouble = try_to([&] { found = find_named(directory, path); });
   if (trouble != 0) found = {NamedFile::Kind::failed, {}, trouble};
   return found;
+}
+
+NamedFile named_by_descriptor(int directory, const char* path, int flags) noexcept {
+  const bool is_empty = *path == '\0' && (flags & AT_EMPTY_PATH) != 0;
+  if (!is_empty && (flags & AT_SYMLINK_FOLLOW) == 0) return {};
+  const int before = errno;
+  NamedFile found;
+  const int trouble = try_to([&] {
+    const runtime::FileDescriptor opened(is_empty ? ::fcntl(directory, F_DUPFD_CLOEXEC, 0)
+                                                  : ::openat(directory, path, O_PATH | O_CLOEXEC));
+    if (!opened || !is_written_in_memory(opened.number())) return;
+    const FileIdentity file = identity_of(opened.number());
+    found.kind = NamedFile::Kind::in_run;
+    found.name.path = matcher::path_of_numbers(file.device, file.file);
+  });
+  errno = before;
+  return trouble == 0 ? std::move(found) : NamedFile{NamedFile::Kind::failed, {}, trouble};
 }
 
 int give_name(const runtime::NameFile& request) noexcept {

@@ -21,6 +21,9 @@ struct NamedFile {
 
 /// The path itself, where a symbolic link is at its end. `directory`: of a descriptor, or AT_FDCWD.
 [[nodiscard]] NamedFile named_file(int directory, const char* path) noexcept;
+/// The file in memory that a link below /proc leads to, or an empty path means, as linkat(2) takes them with
+/// these flags: its numbers stand for its name. Ordinary: there is none.
+[[nodiscard]] NamedFile named_by_descriptor(int directory, const char* path, int flags) noexcept;
 /// Returns errno, or 0; ENOENT: the run has no such file.
 [[nodiscard]] int give_name(const runtime::NameFile& request) noexcept;
 [[nodiscard]] int remove_named_file(const runtime::OpenFile& name) noexcept;

@@ -515,40 +515,51 @@ int link_into_run(const Path& to, const Link& link) {
 
 /// Returns errno, or 0; ENODATA: that is the kernel's business.
 template <class Link>
-int link_written(const Path& from, const Path& to, const Link& link) {
+int link_written(const Path& from, const Path& to, const NamedFile& open_file, const Link& link) {
   using Kind = NamedFile::Kind;
-  const NamedFile source = named(from), target = named(to);
+  const bool is_by_descriptor = open_file.kind == Kind::in_run;
+  const NamedFile source = is_by_descriptor ? open_file : named(from), target = named(to);
   if (source.kind == Kind::failed || target.kind == Kind::failed)
     return source.kind == Kind::failed ? source.error_number : target.error_number;
   if (source.kind == Kind::in_run && target.kind == Kind::in_run) {
     if (is_there(from) && is_there(to)) return EEXIST;
     if (const int trouble = trouble_of_parent(to); trouble != 0) return trouble;
     const int trouble = give_name(NameFile::How::link, source, target, true);
-    return trouble == ENOENT ? copy_file(from, to) : trouble;
+    return trouble == ENOENT && !is_by_descriptor ? copy_file(from, to) : trouble;
   }
-  if (source.kind == Kind::in_run && target.kind == Kind::ordinary) return link_out_of_run(source, to);
+  if (source.kind == Kind::in_run && target.kind == Kind::ordinary) {
+    const int trouble = link_out_of_run(source, to);
+    return trouble == ENODATA && is_by_descriptor ? ENOENT : trouble;
+  }
   const bool is_on_disk = source.kind != Kind::in_run;
   if (target.kind == Kind::in_place && is_on_disk) return link_in_place(source, target, to, link);
   if (target.kind == Kind::ordinary) return ENODATA;
   return target.kind == Kind::in_run && is_on_disk ? link_into_run(to, link) : copy_file(from, to);
 }
 
+NamedFile named_open(const Path& from, int flags) noexcept {
+  if ((flags & (AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) == 0 || !sluice::files::may_write_any()) return {};
+  const Inside inside;
+  return sluice::files::named_by_descriptor(from.directory, from.text, flags);
+}
+
 /// `flags`: as of linkat(2); where links are followed, a file without a name (O_TMPFILE) gets one by its link
 /// below /proc.
 template <class Link>
 int link_it(const Path& from, const Path& to, int flags, const Link& link) noexcept {
-  if (from.text != nullptr && to.text != nullptr && sluice::files::is_recording())
-    return give_recorded(from, to, link);
-  if (from.text == nullptr || to.text == nullptr ||
-      (!may_be_coupled(from.text) && !may_be_coupled(to.text)) ||
+  if (from.text == nullptr || to.text == nullptr) return link();
+  if (sluice::files::is_recording()) return give_recorded(from, to, link);
+  const NamedFile open_file = named_open(from, flags);
+  const bool is_open = open_file.kind == NamedFile::Kind::in_run;
+  if ((!is_open && !may_be_coupled(from.text) && !may_be_coupled(to.text)) ||
       ((flags & AT_SYMLINK_FOLLOW) == 0 && is_link(from.directory, from.text)))
     return link();
   if (change_read(to.directory, to.text) != ReaderChange::to_disk) return fail(EACCES);
   const int before = errno;
   int trouble = ENODATA;
   try {
-    if (may_be_written(from.text) || may_be_written(to.text)) {
-      trouble = link_written(from, to, link);
+    if (is_open || may_be_written(from.text) || may_be_written(to.text)) {
+      trouble = link_written(from, to, open_file, link);
     } else if (may_be_coupled(from.text)) {
       trouble = copy_read(from, to);
     }

@@ -307,7 +307,8 @@ bool has_coupled_files(int directory, const char* path) noexcept {
 
 CoupledFile look_for(int directory, const char* path, const void* site) noexcept {
   if (!may_be_coupled(path) || *path == '\0') return {};
-  WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0, OpenReason::to_read);
+  const OpenReason reason = site == nullptr ? OpenReason::to_look : OpenReason::to_read;
+  WrittenFile own = open_written(directory, path, O_RDONLY | O_CLOEXEC, 0, reason);
   if (own.kind == WrittenFile::Kind::given)
     return {CoupledFile::Kind::image, std::move(own.file), {}, 0, own.names};
   if (own.kind == WrittenFile::Kind::failed) return {CoupledFile::Kind::failed, {}, {}, own.error_number};

@@ -302,10 +302,12 @@ WrittenFile open_it(int directory, const char* path, int flags, mode_t mode, Ope
   const bool may_be_there = trouble == 0 || trouble == EACCES || trouble == EROFS;
   if (!may_be_there) return {WrittenFile::Kind::failed, {}, trouble};
   OpenedFile opened;
-  if (reason == OpenReason::to_read && !is_in_place) opened = session.known_file(match->file);
+  const bool is_look = reason == OpenReason::to_look;
+  if ((is_look || reason == OpenReason::to_read) && !is_in_place) opened = session.known_file(match->file);
   if (opened.file) return {WrittenFile::Kind::given, std::move(opened.file), 0, opened.names};
   try {
-    opened = session.open_file({match->key, match->file, match->is_on_disk, static_cast<std::uint32_t>(flags),
+    opened = session.open_file({match->key, match->file, match->is_on_disk,
+                                static_cast<std::uint32_t>(is_look ? flags | O_PATH : flags),
                                 static_cast<std::uint32_t>(permissions_of(mode)), match->rule.closes,
                                 leads_out || matcher::is_in_files(match->rule.through), is_in_place,
                                 reason == OpenReason::adopted, is_renamed, may_be_shared,
@@ -443,6 +445,11 @@ std::string all_mappings() {
 }
 
 }  // namespace
+
+bool is_written_in_memory(int descriptor) noexcept {
+  std::array<char, PATH_MAX> room;
+  return is_of_matcher(link_of(descriptor, room));
+}
 
 int sync_written(int descriptor) noexcept {
   std::array<char, PATH_MAX> link;

@@ -20,6 +20,7 @@ enum class OpenReason {
   renamed,    ///< OpenFile::is_renamed
   adopted,    ///< the same, and OpenFile::is_adopted
   by_mpi_io,  ///< OpenFile::is_by_mpi_io
+  to_look,    ///< as to_read, for what stat(2) tells
   to_read,    ///< what the process knows is enough: it changes neither bytes nor attributes
 };
 
@@ -50,6 +51,8 @@ void note_reopened(int file) noexcept;
 
 /// How many names the file of a descriptor has in the run, where the kernel knows of none.
 [[nodiscard]] std::uint32_t names_of_open_file(int descriptor) noexcept;
+/// Whether the matcher has made the descriptor's file for a program to write.
+[[nodiscard]] bool is_written_in_memory(int descriptor) noexcept;
 
 /// Where the descriptor, or the memory, is of a file that is being written: readers see it, and it is saved,
 /// as its rule says. Returns errno, or 0.

@@ -4,10 +4,10 @@
 
 namespace sluice::matcher {
 
-void OpenFiles::note(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed) {
+void OpenFiles::note(const WrittenFile& file, Known known) {
   end(file);
-  for (const DatasetKey& key : keys) by_key_.emplace(key, file);
-  files_.emplace(file, Known{keys, is_closed});
+  for (const DatasetKey& key : known.keys) by_key_.emplace(key, file);
+  files_.emplace(file, std::move(known));
 }
 
 void OpenFiles::end(const WrittenFile& file) {
@@ -32,9 +32,18 @@ bool OpenFiles::has_closed(const std::function<bool(const WrittenFile&)>& is_mea
 }
 
 WrittenFile OpenFiles::closed(const DatasetKey& key) const {
+  return newest(key, [](const Known& known) { return known.is_closed; });
+}
+
+WrittenFile OpenFiles::open(const DatasetKey& key) const {
+  return newest(key, [](const Known& known) { return !known.is_closed && !known.is_in_place; });
+}
+
+WrittenFile OpenFiles::newest(const DatasetKey& key,
+                              const std::function<bool(const Known&)>& is_meant) const {
   WrittenFile newest;
   for (auto known = by_key_.lower_bound({key, {}}); known != by_key_.end() && known->first == key; ++known) {
-    if (files_.at(known->second).is_closed) newest = known->second;
+    if (is_meant(files_.at(known->second))) newest = known->second;
   }
   return newest;
 }

@@ -81,8 +81,17 @@ void Registry::end_file(ProcessId process, const WrittenFile& file) {
   parts_->progress.advance_behind(file);
 }
 
-void Registry::note_file(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed) {
-  if (parts_->processes.writer_of(file) != nullptr) parts_->files.note(file, keys, is_closed);
+void Registry::note_file(const WrittenFile& file, OpenFiles::Known known) {
+  if (parts_->processes.writer_of(file) != nullptr) parts_->files.note(file, std::move(known));
+}
+
+WrittenFile Registry::file_elsewhere(ProcessId process, const DatasetKey& key) const {
+  const WrittenFile file = parts_->files.open(key);
+  const Process* const writer = parts_->processes.writer_of(file);
+  const Process& looker = parts_->processes.at(process);
+  const bool is_elsewhere =
+      writer != nullptr && writer->component == looker.component && writer->place.node != looker.place.node;
+  return is_elsewhere ? file : WrittenFile{};
 }
 
 WrittenFile Registry::closed_file(const DatasetKey& key) const {

@@ -71,8 +71,7 @@ struct Dataset {
   /// The step that an open for reading finds while the step is still written; null: none. When readers can
   /// see part of a file that is being overwritten, they see the new contents.
   [[nodiscard]] Step* visible_in_progress() const;
-  /// The component looks for the file in vain. Where it was given up before the component had read it, the
-  /// run is no success: on a disk the file would be there.
+  /// The component looks for the file in vain: it is lost where it was given up before that had read it.
   void note_missed_by(const std::string& component, const FileRule& rule);
   /// Whether the process, or any one, has closed a step that is still in progress: who has seen that expects
   /// the step.

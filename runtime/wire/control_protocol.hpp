@@ -94,6 +94,7 @@ struct TakeSent {
   std::uint32_t remover = nobody;  ///< the matcher that has taken the name from the file; others follow it
   matcher::DatasetKey new_key = {};
   std::string new_path = {};  ///< empty: it was removed, and not renamed
+  bool is_link = false;       ///< it gets one more name
   bool has_ended = false;     ///< all the component's processes have: their connections are closed, too
   auto operator<=>(const TakeSent&) const = default;
 };
@@ -102,6 +103,7 @@ struct FileNames {
   std::uint64_t connection = 0;  ///< of the file
   std::vector<DatasetKey> keys;
   bool is_closed = false;  ///< for the last time: it is being published
+  bool is_in_place = false;
 };
 /// Processes have received segments.
 struct SegmentsMapped {
@@ -179,11 +181,18 @@ using RegistryBody = std::variant<ClientRequest, ConnectionEnded, ViewQuery, Rou
 struct Granted {
   matcher::SegmentId segment = 0;
 };
+/// Where the bytes of a file are that was written by the C library: a step, or a file that is still open.
+struct FileSource {
+  std::uint32_t matcher = 0;  ///< rank
+  std::uint64_t bytes = 0;    ///< of a step
+  std::uint64_t file = 0;     ///< FileRange::file
+};
 /// The answer to image. The matcher completes it to an ImageMade with the descriptor of the segment.
 struct ImageReady {
   matcher::StepId step = 0;
   matcher::SegmentId file = 0;
   std::uint64_t bytes = 0;
+  std::optional<FileSource> source = {};  ///< alone: a file that another node has open
 };
 using Reply = std::variant<Opened, Granted, Done, ErrorReply, ImageReady, Listing, RunView>;
 /// The answer to a ClientRequest or a LeaseQuery. The matcher introduces the segment that the reply names.
@@ -261,11 +270,6 @@ struct StepOver {
   /// It is not. It is a file of the matcher; its component goes on in the file by PnetCDF, or at another
   /// matcher.
   bool is_only_outdated = false;
-};
-/// Where the bytes of a step are that was written as a file.
-struct FileSource {
-  std::uint32_t matcher = 0;  ///< rank
-  std::uint64_t bytes = 0;
 };
 /// The file of the step is to be written to the segment, which is an image.
 struct ImageOrder {

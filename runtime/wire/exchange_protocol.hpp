@@ -147,9 +147,10 @@ struct MemoryRange {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
-/// A range of a step that was written as a file on the receiver.
+/// A range of a step that was written as a file on the receiver, or of a file that is being written there.
 struct FileRange {
   std::uint64_t step = 0;
+  std::uint64_t file = 0;  ///< of its writer's connection; 0: the step is meant
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
@@ -161,10 +162,17 @@ struct ReadMemory {
   std::vector<matcher::SegmentId> tables;  ///< request tables: what is used of them
   std::optional<FileRange> file;           ///< alone
 };
+struct FileFacts {
+  std::uint64_t bytes = 0;
+  std::uint32_t mode = 0, user = 0, group = 0;
+  std::uint32_t names = 1;  ///< how many it has
+  std::int64_t changed_s = 0, changed_ns = 0;
+};
 struct MemoryRead {
   std::uint64_t ticket = 0;
   Outcome outcome;
-  std::vector<std::byte> bytes;  ///< of all ranges, side by side, or of the file
+  std::vector<std::byte> bytes;  ///< of all ranges, side by side, or of the file, up to its end
+  FileFacts facts;               ///< of the file
   std::vector<std::vector<std::byte>> tables;
 };
 

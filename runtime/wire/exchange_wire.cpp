@@ -22,9 +22,10 @@ SLUICE_FIELDS(BroughtPart, m.places)
 SLUICE_FIELDS(Brought, m.ticket, m.is_unknown, m.outcome, m.parts)
 
 SLUICE_FIELDS(MemoryRange, m.segment, m.offset, m.bytes)
-SLUICE_FIELDS(FileRange, m.step, m.offset, m.bytes)
+SLUICE_FIELDS(FileRange, m.step, m.file, m.offset, m.bytes)
+SLUICE_FIELDS(FileFacts, m.bytes, m.mode, m.user, m.group, m.names, m.changed_s, m.changed_ns)
 SLUICE_FIELDS(ReadMemory, m.ticket, m.ranges, m.tables, m.file)
-SLUICE_FIELDS(MemoryRead, m.ticket, m.outcome, m.bytes, m.tables)
+SLUICE_FIELDS(MemoryRead, m.ticket, m.outcome, m.bytes, m.facts, m.tables)
 
 SLUICE_MESSAGE(Collect)
 SLUICE_MESSAGE(Collected)

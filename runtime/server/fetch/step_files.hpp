@@ -8,7 +8,7 @@ namespace sluice::runtime {
 /// Receives the answer of another matcher, or why there is none.
 using MemoryReceiver = std::function<void(MemoryRead)>;
 
-/// Steps that were written as files on this matcher.
+/// Files that were written on this matcher: steps, and what is still open.
 class StepFiles {
  public:
   virtual ~StepFiles() = default;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "file_copies.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/wire.hpp"
@@ -67,11 +68,29 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Granted& gr
 
 /// Where another matcher has made it, its memory may have been needed meanwhile: then it is made anew.
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ImageReady& image) {
+  if (image.source) return deliver_copy(client, tag, *image.source);
   if (!parts_.base.store.contains(image.file)) {
     parts_.base.tree.send_up(ClientRequest{client.id, tag, open_for_image(image.step)});
     return;
   }
   parts_.clients.send_image(client, tag, {image.bytes}, parts_.base.store.descriptor(image.file));
+}
+
+/// What there is by now. Where the file has been closed meanwhile, the registry knows more.
+void ClientAnswers::deliver_copy(Client& client, std::uint32_t tag, const FileSource& source) {
+  const auto look = client.image_reads.find(tag);
+  if (shared_ == nullptr || look == client.image_reads.end() || !look->second.own)
+    return parts_.clients.send_error(client, tag, NC_ENOENT, "another node has it open");
+  const auto take = [this, id = client.id, tag](const Outcome& outcome, const SharedFile& copy) {
+    Client* const looker = parts_.clients.find(id);
+    if (looker == nullptr || !looker->image_reads.contains(tag)) return;
+    if (outcome.status == NC_EBADID)
+      return parts_.base.tree.send_up(ClientRequest{id, tag, *looker->image_reads.at(tag).own});
+    outcome.is_failure() ? parts_.clients.send_error(*looker, tag, outcome.status, outcome.text)
+                         : parts_.clients.send_image(*looker, tag, {}, copy);
+  };
+  copy_open_file(shared_->reads(), parts_.base.nodes.place_of(source.matcher), source.file,
+                 look->second.wants_facts, take);
 }
 
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& done) {
@@ -81,7 +100,7 @@ void ClientAnswers::deliver(Client& client, std::uint32_t tag, const Done& done)
 void ClientAnswers::deliver(Client& client, std::uint32_t tag, const ErrorReply& error) {
   parts_.deferred.forget(client.id, tag);
   const auto read = client.image_reads.find(tag);
-  if (error.status == NC_ENOENT && read != client.image_reads.end() && read->second.is_own)
+  if (error.status == NC_ENOENT && read != client.image_reads.end() && read->second.own)
     return parts_.clients.send_image(client, tag, {}, nullptr);
   parts_.clients.send(client, MessageType::error, tag, encode(error));
 }

@@ -32,6 +32,7 @@ class ClientAnswers {
   void deliver(Client& client, std::uint32_t tag, const ErrorReply& error);
   void deliver(Client& client, std::uint32_t tag, const Listing& listing);
   void deliver(Client& client, std::uint32_t tag, const RunView& view);
+  void deliver_copy(Client& client, std::uint32_t tag, const FileSource& source);
   void deliver_image(Client& client, std::uint32_t tag, const Opened& opened);
   void finish(OpenAnswer answer);
   void count_records_of(OpenAnswer answer);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -76,14 +77,15 @@ struct Client {
   std::unordered_map<matcher::StepId, AnnouncedRanges> told;
   /// An image that the process gets in one exchange. Its step is open until it has its answer.
   struct ImageRead {
-    matcher::StepId step = 0;  ///< 0: the registry has not answered
-    bool is_counted = false;   ///< the process reads the step, and does not only look
-    bool is_kept = false;      ///< Open::is_kept
-    bool has_image = false;    ///< the answer was an image
-    bool grows = false;        ///< ImageMade::grows
-    std::string path = {};     ///< Open::path
-    std::uint64_t count = 0;   ///< ImageMade::count
-    bool is_own = false;       ///< for open_file, or a file that gets a name
+    matcher::StepId step = 0;      ///< 0: the registry has not answered
+    bool is_counted = false;       ///< the process reads the step, and does not only look
+    bool is_kept = false;          ///< Open::is_kept
+    bool has_image = false;        ///< the answer was an image
+    bool grows = false;            ///< ImageMade::grows
+    std::string path = {};         ///< Open::path
+    std::uint64_t count = 0;       ///< ImageMade::count
+    bool wants_facts = false;      ///< alone, if another node has the file open
+    std::optional<Open> own = {};  ///< for open_file, or a file that gets a name: what was asked
     /// Takes the file, or null, and answers later.
     std::function<void(const SharedFile&)> then = {};
     std::chrono::steady_clock::time_point begin = {};

@@ -43,8 +43,8 @@ MatcherServer::Server::Server(MatcherServerOptions options)
       base_{loop_, nodes_, store_, disk_worker_, neighbours_, tree_, *this},
       views_(tree_),
       shared_(link_ ? std::make_unique<SharedGets>(
-                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_,
-                          published_, [this] { inbox_.take_held(); })
+                          GetParts{base_, clients_, segments_, views_, deferred_, history_}, *link_, written_,
+                          [this] { inbox_.take_held(); })
                     : nullptr),
       gets_({base_, clients_, segments_, views_, deferred_, history_}, shared_.get()),
       requests_({base_, clients_, segments_, views_, deferred_, history_}, gets_, written_,
@@ -185,8 +185,9 @@ void MatcherServer::Server::do_round(const TakeSent& what, std::uint64_t round) 
   tree_.hold_part(round);
   const std::string path = written_.path_of(what.key, what.path);
   written_.when_known(path, [this, what, path, round] {
-    if (what.remover != TakeSent::nobody && what.remover != base_.rank())
-      written_.follow_removal(path, what.new_key, what.new_path);
+    const bool follows = what.remover != TakeSent::nobody && what.remover != base_.rank();
+    if (follows && what.is_link) written_.follow_link(what.key, path, {what.new_key, what.new_path});
+    if (follows && !what.is_link) written_.follow_removal(path, what.new_key, what.new_path);
     tree_.end_part(round);
   });
 }

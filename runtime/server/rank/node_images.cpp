@@ -1,17 +1,14 @@
 #include "node_images.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cstddef>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "file_copies.hpp"
 #include "memory_file.hpp"
 #include "shared_gets.hpp"
 #include "sluice/formats/error.hpp"
@@ -26,39 +23,15 @@ namespace {
 constexpr mode_t file_mode = 0644;
 /// Images of at most this size are made by the loop.
 constexpr std::uint64_t most_bytes_here = 128U << 10;
-/// Of a file that another matcher has.
-constexpr std::uint64_t most_bytes_of_piece = 1U << 20;
 
 bool is_cdf_version(std::uint8_t version) noexcept {
   return version == 1 || version == 2 || version == 5;
 }
 
-/// A file on disk cannot be sealed, and is longer than its contents.
-bool cut_on_disk(const FileDescriptor& file, std::uint64_t bytes) noexcept {
+/// A file on disk cannot be sealed, and is longer than its contents. `has_facts`: of the file that it is.
+bool cut_on_disk(const FileDescriptor& file, std::uint64_t bytes, bool has_facts) noexcept {
   return ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0 &&
-         ::fchmod(file.number(), file_mode) == 0;
-}
-
-/// Nobody may change a file in memory any more.
-void complete(const FileDescriptor& file) {
-  // Nobody has mapped it for writing. F_SEAL_WRITE would look at each page, and wait for all processors.
-  const int size_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
-  if (::fcntl(file.number(), F_ADD_SEALS, size_seals | F_SEAL_FUTURE_WRITE) != 0 &&
-      ::fcntl(file.number(), F_ADD_SEALS, size_seals | F_SEAL_WRITE) != 0)
-    throw Error(NC_EIO, "the image of a file cannot be sealed");
-}
-
-/// The tables of other nodes, by the matcher that has them.
-std::map<matcher::MatcherPlace, ReadMemory> tables_elsewhere(const matcher::StepView& view,
-                                                             std::uint32_t node) {
-  std::map<matcher::MatcherPlace, ReadMemory> requests;
-  for (const matcher::LogView& log : view.logs) {
-    for (const matcher::LogSegment& table : log.tables) {
-      if (matcher::node_of(table.segment) != node)
-        requests[matcher::owner_of(table.segment)].tables.push_back(table.segment);
-    }
-  }
-  return requests;
+         (has_facts || ::fchmod(file.number(), file_mode) == 0);
 }
 
 bool is_all_here(const matcher::StepView& view, std::uint32_t node) {
@@ -68,25 +41,6 @@ bool is_all_here(const matcher::StepView& view, std::uint32_t node) {
   });
   return is_here;
 }
-
-/// The tables that come from several matchers.
-struct Gathered {
-  std::size_t missing = 0;
-  Outcome outcome;
-  std::vector<TableCopy> tables;
-
-  void add(const std::vector<matcher::SegmentId>& segments, MemoryRead read) {
-    --missing;
-    if (!read.outcome.is_failure() && read.tables.size() != segments.size())
-      read.outcome = {NC_EIO, "another matcher sent fewer request tables than were asked for"};
-    if (read.outcome.is_failure()) {
-      outcome = std::move(read.outcome);
-      return;
-    }
-    for (std::size_t i = 0; i < segments.size(); ++i)
-      tables.push_back({segments[i], std::move(read.tables[i])});
-  }
-};
 
 }  // namespace
 
@@ -117,7 +71,7 @@ void NodeImages::begin(matcher::StepId step, const ImageOrder& order) {
   if (give_written(step, order)) return;
   if (order.source && shared_ != nullptr) {
     under_way_.insert_or_assign(step, order);
-    return copy_written(step, 0);
+    return copy_written(step, order);
   }
   if (!is_cdf_version(order.version)) throw Error(NC_EIO, "no matcher of the run has its bytes any more");
   const CachedStep* const known = views_.find(step);
@@ -132,13 +86,14 @@ void NodeImages::begin(matcher::StepId step, const ImageOrder& order) {
   const auto segments = name_segments(task, base_.node());
   // Shared with the callbacks, which must be copyable.
   const auto shared_task = std::make_shared<DrainTask>(std::move(task));
-  base_.neighbours.fetch(segments, [this, step, shared_task] {
-    bring_tables(shared_task->view,
-                 [this, step, shared_task](const Outcome& outcome, std::vector<TableCopy> tables) {
-                   if (outcome.is_failure()) return end(step, {outcome.status, outcome.text, 0});
-                   shared_task->tables = std::move(tables);
-                   submit(std::move(*shared_task));
-                 });
+  const auto take_tables = [this, step, shared_task](const Outcome& outcome, std::vector<TableCopy> tables) {
+    if (outcome.is_failure()) return end(step, {outcome.status, outcome.text, 0});
+    shared_task->tables = std::move(tables);
+    submit(std::move(*shared_task));
+  };
+  base_.neighbours.fetch(segments, [this, shared_task, take_tables] {
+    if (shared_ == nullptr) return take_tables({}, {});
+    bring_tables(shared_->reads(), *shared_task->view, base_.node(), take_tables);
   });
 }
 
@@ -156,50 +111,22 @@ bool NodeImages::give_written(matcher::StepId step, const ImageOrder& order) {
   return true;
 }
 
-/// Another matcher has the file. Its bytes come piece by piece, so that neither loop stands still.
-void NodeImages::copy_written(matcher::StepId step, std::uint64_t copied) {
-  const FileSource source = *under_way_.at(step).source;
-  if (copied == source.bytes) return end(step, {NC_NOERR, {}, copied});
-  ReadMemory request;
-  request.file = FileRange{step, copied, std::min(most_bytes_of_piece, source.bytes - copied)};
-  shared_->reads().ask(base_.nodes.place_of(source.matcher), request,
-                       [this, step, copied](MemoryRead read) { take_piece(step, copied, std::move(read)); });
-}
-
-void NodeImages::take_piece(matcher::StepId step, std::uint64_t copied, MemoryRead read) {
-  const auto order = under_way_.find(step);
-  if (order == under_way_.end()) return;
-  if (!read.outcome.is_failure() && read.bytes.empty())
-    read.outcome = {NC_EIO, "another matcher sent fewer bytes of a file than were asked for"};
-  if (read.outcome.is_failure()) return end(step, {read.outcome.status, read.outcome.text, 0});
-  const matcher::SegmentId file = order->second.file;
-  const std::uint64_t next = copied + read.bytes.size();
-  const auto trouble = std::make_shared<int>(0);  // shared by the two functions
-  const auto work = [trouble, copied, to = base_.store.descriptor(file), bytes = std::move(read.bytes)] {
-    *trouble = write_range(*to, copied, bytes);
+/// Another matcher has the file.
+void NodeImages::copy_written(matcher::StepId step, const ImageOrder& order) {
+  const FileSource source = *order.source;
+  const FileWork on_disk = [this](auto work, auto then) {
+    base_.store.use_disk(std::move(work), std::move(then));
   };
-  const auto then = [this, trouble, step, next] {
+  const SharedFile image = base_.store.descriptor(order.file);
+  const auto take = [this, step, image, bytes = source.bytes](Outcome outcome, const FileFacts& facts) {
     if (!under_way_.contains(step)) return;
-    if (*trouble == 0) return copy_written(step, next);
-    end(step, {NC_EIO, std::string("the image of a file cannot be written: ") + std::strerror(*trouble), 0});
+    if (!outcome.is_failure() && facts.bytes < bytes)
+      outcome = {NC_EIO, "another matcher sent fewer bytes of a file than were asked for"};
+    if (!outcome.is_failure()) set_facts(*image, facts);
+    end(step, {outcome.status, outcome.text, bytes});
   };
-  if (matcher::is_spilled(file)) return base_.store.use_disk(work, then);
-  work();
-  then();
-}
-
-/// With all tables at hand, the thread knows of every element who has put it last.
-void NodeImages::bring_tables(const StepViewPointer& view, const TablesReceiver& receiver) {
-  const auto requests = tables_elsewhere(*view, base_.node());
-  if (requests.empty()) return receiver({}, {});
-  const auto gathered = std::make_shared<Gathered>();  // shared by the receivers
-  gathered->missing = requests.size();
-  for (const auto& [owner, request] : requests) {
-    shared_->reads().ask(owner, request, [receiver, gathered, segments = request.tables](MemoryRead read) {
-      gathered->add(segments, std::move(read));
-      if (gathered->missing == 0) receiver(gathered->outcome, std::move(gathered->tables));
-    });
-  }
+  copy_file(shared_->reads(), base_.nodes.place_of(source.matcher), {step, 0, 0, source.bytes}, image,
+            matcher::is_spilled(order.file) ? on_disk : work_at_once, take);
 }
 
 void NodeImages::submit(DrainTask task) {
@@ -228,7 +155,7 @@ void NodeImages::end(matcher::StepId step, const DrainReport& made) {
   try {
     if (made.status == NC_NOERR && matcher::is_spilled(order.mapped().file))
       return complete_on_disk(step, order.mapped(), made);
-    if (made.status == NC_NOERR) complete(*base_.store.descriptor(order.mapped().file));
+    if (made.status == NC_NOERR) seal_for_others(*base_.store.descriptor(order.mapped().file));
   } catch (const Error& error) {
     outcome = {error.status(), error.what(), 0};
   }
@@ -238,9 +165,8 @@ void NodeImages::end(matcher::StepId step, const DrainReport& made) {
 void NodeImages::complete_on_disk(matcher::StepId step, const ImageOrder& order, const DrainReport& made) {
   const auto is_cut = std::make_shared<bool>(false);  // shared by the two functions
   base_.store.use_disk(
-      [is_cut, file = base_.store.descriptor(order.file), bytes = made.bytes] {
-        *is_cut = cut_on_disk(*file, bytes);
-      },
+      [is_cut, file = base_.store.descriptor(order.file), bytes = made.bytes,
+       has_facts = order.source.has_value()] { *is_cut = cut_on_disk(*file, bytes, has_facts); },
       [this, is_cut, step, order, made] {
         report(step, order,
                *is_cut ? made : DrainReport{NC_EIO, "the image of a file cannot be cut to its length", 0});

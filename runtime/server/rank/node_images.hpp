@@ -27,13 +27,9 @@ class NodeImages {
   void take(matcher::StepId step, const ImageOrder& order);
 
  private:
-  using TablesReceiver = std::function<void(const Outcome& outcome, std::vector<TableCopy> tables)>;
-
   void begin(matcher::StepId step, const ImageOrder& order);
   [[nodiscard]] bool give_written(matcher::StepId step, const ImageOrder& order);
-  void copy_written(matcher::StepId step, std::uint64_t copied);
-  void take_piece(matcher::StepId step, std::uint64_t copied, MemoryRead read);
-  void bring_tables(const StepViewPointer& view, const TablesReceiver& receiver);
+  void copy_written(matcher::StepId step, const ImageOrder& order);
   void submit(DrainTask task);
   [[nodiscard]] DrainReport make_here(const DrainTask& task);
   void end(matcher::StepId step, const DrainReport& report);

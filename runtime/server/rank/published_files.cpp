@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 
+#include "file_copies.hpp"
 #include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
 
@@ -28,26 +27,13 @@ void PublishedFiles::update(matcher::StepId step, const Kept& kept) const noexce
   if (files_.find_facts(step, wanted)) set_facts(kept.path, kept.facts, wanted);
 }
 
-void PublishedFiles::read(const FileRange& range, MemoryReceiver receiver) {
-  const auto read = std::make_shared<MemoryRead>();  // shared by the two functions
-  SharedFile file;
-  try {
-    file = files_.open(range.step);
-    if (file == nullptr) throw Error(NC_EIO, "the step has ended, or was not written as a file here");
-  } catch (const Error& error) {
-    read->outcome = {error.status(), error.what()};
-    return receiver(std::move(*read));
-  }
-  const auto work = [read, range, file] {
-    read->bytes.resize(range.bytes);
-    const int trouble = read_range(*file, range.offset, read->bytes);
-    if (trouble != 0)
-      read->outcome = {NC_EIO, std::string("the file cannot be read: ") + std::strerror(trouble)};
+void PublishedFiles::read(const FileRange& range, const SharedFile& file, bool is_on_disk,
+                          MemoryReceiver receiver) {
+  const FileWork by_thread = [this](auto work, auto then) {
+    worker_.submit(std::move(work), std::move(then));
   };
-  const auto then = [read, receiver = std::move(receiver)] { receiver(std::move(*read)); };
-  if (files_.is_on_disk(range.step)) return worker_.submit(work, then);
-  work();
-  then();
+  read_file([&] { return file != nullptr ? file : files_.open(range.step); }, range,
+            is_on_disk ? by_thread : work_at_once, std::move(receiver));
 }
 
 bool PublishedFiles::give_image(Client& client, std::uint32_t tag, matcher::StepId step) {

@@ -15,7 +15,7 @@ namespace sluice::runtime {
 
 /// The steps that were written as files on this matcher, with their bytes: for its clients, for drains and
 /// images, and for other matchers.
-class PublishedFiles final : public StepFiles {
+class PublishedFiles {
  public:
   PublishedFiles(MatcherBase& base, ClientConnections& clients)
       : clients_(clients), base_(base), worker_(base.loop) {}
@@ -39,8 +39,8 @@ class PublishedFiles final : public StepFiles {
   [[nodiscard]] bool is_on_disk(matcher::StepId step) const {
     return files_.contains(step) && files_.is_on_disk(step);
   }
-  /// For other matchers. What is on disk is read by a thread.
-  void read(const FileRange& range, MemoryReceiver receiver) override;
+  /// For other matchers. `file`: of the range, if it is no step. What is on disk is read by a thread.
+  void read(const FileRange& range, const SharedFile& file, bool is_on_disk, MemoryReceiver receiver);
   /// Answers by `image_made`, if the step was written as a file here, and the client has it open.
   [[nodiscard]] bool give_image(Client& client, std::uint32_t tag, matcher::StepId step);
   /// The step's file is also on disk, at that path: what programs set there later is copied when the step

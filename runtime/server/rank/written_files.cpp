@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "file_copies.hpp"
 #include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
 #include "sluice/runtime/session.hpp"
@@ -56,6 +57,8 @@ void WrittenFiles::open(Client& client, std::uint32_t tag, const OpenFile& reque
   const ClientId id = client.id;
   writers_.take_news();  // may take messages of the client, and end it
   QueuedOpen open{id, tag, request};
+  open.wants_facts = (request.flags & O_PATH) != 0;
+  open.request.flags &= ~static_cast<std::uint32_t>(O_PATH);
   open.is_put_in_place = request.is_by_mpi_io && is_for_writing(request.flags) && base_.nodes.size() > 1;
   if (open.is_put_in_place) open.request.is_in_place = open.request.is_in_files = true;
   if (!request.is_adopted || !is_taken_back(id, tag, request)) open_now(open);
@@ -89,6 +92,15 @@ void WrittenFiles::open_now(const QueuedOpen& open) {
     refuse(open, error.status(), error.what());
   }
   tidy(request.path);
+}
+
+void WrittenFiles::read(const FileRange& range, MemoryReceiver receiver) {
+  const File* const file = range.file == 0 ? nullptr : find(range.file);
+  if (file == nullptr)
+    return published_.read(range, nullptr, published_.is_on_disk(range.step), std::move(receiver));
+  if (file->state != File::State::beginning)
+    return published_.read(range, file->bytes.file, file->bytes.is_on_disk, std::move(receiver));
+  places_.at(file->path).queued.push_back([this, range, receiver] { read(range, receiver); });
 }
 
 std::shared_ptr<const UserRights> WrittenFiles::rights_of(ClientId id) {
@@ -211,7 +223,7 @@ void WrittenFiles::hand_over(Client& client, const QueuedOpen& open, SharedFile 
 /// on with it.
 void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
   // Later: the registry may be in the middle of something.
-  look(open.client, open.tag, open.request, Open::Which::growing, [this, open](const SharedFile& found) {
+  look(open, Open::Which::growing, [this, open](const SharedFile& found) {
     QueuedOpen next = open;
     next.has_looked = true;
     next.base = found;
@@ -220,17 +232,18 @@ void WrittenFiles::look_elsewhere(const QueuedOpen& open) {
 }
 
 /// Asks the registry for the bytes of the name.
-void WrittenFiles::look(ClientId id, std::uint32_t tag, const OpenFile& name, Open::Which which, Found then) {
-  Client* const client = clients_.find(id);
+void WrittenFiles::look(const QueuedOpen& open, Open::Which which, Found then) {
+  const OpenFile& name = open.request;
+  Client* const client = clients_.find(open.client);
   if (client == nullptr) return;
-  Client::ImageRead& look = client->image_reads[tag];
-  look.is_own = true;
+  Client::ImageRead& look = client->image_reads[open.tag];
+  look.wants_facts = open.wants_facts;
   look.then = std::move(then);
   const Member alone{random_number() >> 1, 0, 1, false};
   if (name.is_in_place) which = Open::Which::last;
-  Open newest{name.key, alone, name.path, Purpose::read, which};
-  newest.is_on_disk = name.is_on_disk;
-  base_.tree.send_up(ClientRequest{id, tag, std::move(newest)});
+  look.own = Open{name.key, alone, name.path, Purpose::read, which};
+  look.own->is_on_disk = name.is_on_disk;
+  base_.tree.send_up(ClientRequest{open.client, open.tag, *look.own});
 }
 
 /// A file that loses its bytes keeps its permissions and its owner.
@@ -393,7 +406,8 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
 FileOpened WrittenFiles::opened_at(const QueuedOpen& open) const {
   const auto known = places_.find(open.request.path);
   const bool is_linked = known != places_.end() && known->second.links != nullptr;
-  return {false, is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : 1,
+  const std::uint32_t names = open.base != nullptr ? facts_of(*open.base).names : 1;
+  return {false, is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : names,
           open.request.is_in_place || open.base != nullptr ? 0 : base_.names.of(open.request.path)};
 }
 
@@ -538,7 +552,7 @@ void WrittenFiles::begin_publishing(File& file) {
 }
 
 void WrittenFiles::tell_names(const File& file) {
-  FileNames names{file.id, {}, file.state == File::State::publishing};
+  FileNames names{file.id, {}, file.state == File::State::publishing, file.bytes.is_in_place};
   if (!file.is_nameless) names.keys.push_back(file.key);
   for (const Name& name : file.more_names) names.keys.push_back(name.key);
   base_.tree.send_up(std::move(names));

@@ -14,6 +14,7 @@
 #include "file_writers.hpp"
 #include "published_files.hpp"
 #include "sluice/formats/error.hpp"
+#include "step_files.hpp"
 #include "written_bytes.hpp"
 
 namespace sluice::runtime {
@@ -21,13 +22,17 @@ namespace sluice::runtime {
 /// Files that processes of this matcher write by the C library, by their paths. Each is a file in memory, or
 /// on disk. When its last writer has closed it, it becomes a step. This class knows in which state each file
 /// is, and answers the clients; the other classes know one side of a file each: docs/design/written-files.md.
-class WrittenFiles {
+class WrittenFiles final : public StepFiles {
  public:
   WrittenFiles(MatcherBase& base, ClientConnections& clients, PublishedFiles& published);
-  ~WrittenFiles();
+  ~WrittenFiles() override;
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
 
+  struct Name {
+    DatasetKey key;
+    std::string path;
+  };
   /// At the start of the run. `memory_bytes`: staging.memory.
   void start(std::uint64_t memory_bytes) noexcept { bytes_.start(memory_bytes); }
   /// Answers by `file_opened`, or by an error: NC_EEXIST, NC_ENOENT, or what the registry says to a create.
@@ -43,6 +48,8 @@ class WrittenFiles {
   void await(Client& client, std::uint32_t tag, const AwaitFile& request);
   /// What the process's fsync of a file is to do, by the file's rule. Answers by `done`, or by an error.
   void sync(Client& client, std::uint32_t tag, const AwaitFile& request);
+  void read(const FileRange& range, MemoryReceiver receiver) override;
+  void follow_link(const DatasetKey& key, const std::string& path, const Name& to);
   /// At another matcher, the file has lost the name, or has got a new one; `new_path`: empty, or that.
   void follow_removal(const std::string& path, const DatasetKey& new_key, const std::string& new_path);
   /// The files of a directory that are being written, or are published: the next part behind the path
@@ -78,11 +85,8 @@ class WrittenFiles {
     OpenFile request;
     bool is_put_in_place = false;  ///< by MPI-IO: the rule would have it in memory
     bool has_looked = false;       ///< look_elsewhere
+    bool wants_facts = false;      ///< alone
     SharedFile base = {};          ///< what it found
-  };
-  struct Name {
-    DatasetKey key;
-    std::string path;
   };
   static constexpr const char* was_replaced = "another file was renamed to its name while it was open";
   struct Ending {
@@ -149,7 +153,7 @@ class WrittenFiles {
   void take_into_memory(const File& file);
 
   using Found = std::function<void(const SharedFile&)>;
-  void look(ClientId client, std::uint32_t tag, const OpenFile& name, Open::Which which, Found then);
+  void look(const QueuedOpen& open, Open::Which which, Found then);
 
   // Syncs: written_syncs.cpp
   using Then = std::function<void(const Outcome&)>;
@@ -173,7 +177,10 @@ class WrittenFiles {
   void publish_other_names(const File& ended);
   void publish_bytes(const LocalProcess& writer, const OpenFile& name, const Contents& contents,
                      std::function<void(const Outcome&)> then);
+  [[nodiscard]] bool find_by_numbers(OpenFile& name);
   void go_on(const RenamingPtr& renaming);
+  void link_elsewhere(const RenamingPtr& renaming, const OpenFile& name);
+  void add_name(File& file, const Name& name);
   [[nodiscard]] bool waits_for(const RenamingPtr& renaming, const std::string& path);
   [[nodiscard]] bool find_contents(const RenamingPtr& renaming, const OpenFile& name, Contents& contents);
   void look_for(const RenamingPtr& renaming, const OpenFile& name);

@@ -185,7 +185,25 @@ void WrittenFiles::name(Client& client, std::uint32_t tag, const NameFile& reque
   renaming->tag = tag;
   renaming->request = request;
   writers_.take_news();  // may take messages of the client, and end it
+  OpenFile& from = renaming->request.from;
+  if (from.key.name.empty() && !find_by_numbers(from))
+    return refuse(renaming, NC_ENOENT, "the file of the descriptor has no name");
   go_on(renaming);
+}
+
+/// A descriptor's file has the name that it has now.
+bool WrittenFiles::find_by_numbers(OpenFile& name) {
+  const auto found = std::ranges::find_if(places_, [&](const auto& known) {
+    const File* const file = find(known.second.file);
+    const SharedFile bytes = file != nullptr ? file->bytes.file : published_.given(known.second.step);
+    if (bytes == nullptr) return false;
+    const struct stat facts = status_of(*bytes);
+    return matcher::path_of_numbers(facts.st_dev, facts.st_ino) == name.path;
+  });
+  if (found == places_.end()) return false;
+  name.path = found->first;
+  name.key = found->second.key;
+  return true;
 }
 
 void WrittenFiles::go_on(const RenamingPtr& renaming) {
@@ -231,11 +249,50 @@ bool WrittenFiles::find_contents(const RenamingPtr& renaming, const OpenFile& na
   if (name.is_in_place && renaming->request.how == NameFile::How::exchange) return true;
   if (contents.bytes != nullptr) return true;
   // Another node may have it open, or a program that writes it by PnetCDF or netCDF.
-  const bool may_be_open = !name.is_in_place && renaming->request.how == NameFile::How::rename;
-  if (may_be_open) base_.names.change_all(renaming->request.to.path);
-  may_be_open ? take_from_others(*renaming, TakeSent::whoever_has_it)
-              : refuse(renaming, NC_ENOENT, name.path + " is not there");
+  const NameFile::How how = name.is_in_place ? NameFile::How::land : renaming->request.how;
+  if (how == NameFile::How::rename) {
+    base_.names.change_all(renaming->request.to.path);
+    take_from_others(*renaming, TakeSent::whoever_has_it);
+  } else if (how == NameFile::How::link && base_.nodes.size() > 1) {
+    link_elsewhere(renaming, name);
+  } else {
+    refuse(renaming, NC_ENOENT, name.path + " is not there");
+  }
   return false;
+}
+
+/// `name`: first the old one; then the new one, which the matcher that has the file has given to it.
+void WrittenFiles::link_elsewhere(const RenamingPtr& renaming, const OpenFile& name) {
+  QueuedOpen asked{renaming->client, renaming->tag, name};
+  asked.wants_facts = true;
+  const bool is_made = name.path == renaming->request.to.path;
+  look(asked, Open::Which::growing, [this, renaming, is_made](const SharedFile& found) {
+    if (Client* const client = clients_.find(renaming->client))
+      clients_.end_image_read(*client, renaming->tag);
+    if (found == nullptr) return refuse(renaming, NC_ENOENT, renaming->request.from.path + " is not there");
+    if (is_made) return done(renaming);
+    tell_others(renaming->request, TakeSent::whoever_has_it);
+    boost::asio::post(base_.loop, [this, renaming] { link_elsewhere(renaming, renaming->request.to); });
+  });
+}
+
+void WrittenFiles::follow_link(const DatasetKey& key, const std::string& path, const Name& to) {
+  File* const file = written_at(path);
+  if (file == nullptr || !is_open(*file) || written_at(to.path) != nullptr) return;
+  base_.names.change_all(to.path);
+  join_links({NameFile::How::link, {key, path}, {to.key, to.path}});
+  add_name(*file, to);
+  mark_names(path);
+}
+
+void WrittenFiles::add_name(File& file, const Name& name) {
+  Place& place = places_[name.path];
+  place.key = name.key;
+  place.file = file.id;
+  file.more_names.push_back(name);
+  file.bytes.base = nullptr;  // the new name has no bytes yet,
+  file.bytes.before.reset();  // even if nobody changes them
+  tell_names(file);
 }
 
 void WrittenFiles::look_for(const RenamingPtr& renaming, const OpenFile& name) {
@@ -246,7 +303,7 @@ void WrittenFiles::look_for(const RenamingPtr& renaming, const OpenFile& name) {
       clients_.end_image_read(*client, renaming->tag);
     boost::asio::post(base_.loop, [this, renaming] { go_on(renaming); });
   };
-  look(renaming->client, renaming->tag, name, Open::Which::newest, then);
+  look({renaming->client, renaming->tag, name}, Open::Which::newest, then);
 }
 
 void WrittenFiles::carry_out(const RenamingPtr& renaming) {
@@ -325,7 +382,6 @@ WrittenFiles::Contents WrittenFiles::contents_on_disk(const std::string& path) {
 void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& contents, const OpenFile& name,
                              const OpenFile& former) {
   const Client* const client = clients_.find(renaming->client);
-  const bool is_link = renaming->request.how == NameFile::How::link;
   if (contents.file == 0) {
     const Contents there = contents.bytes != nullptr ? contents : contents_on_disk(name.path);
     if (there.bytes == nullptr) return;
@@ -334,22 +390,18 @@ void WrittenFiles::give_name(const RenamingPtr& renaming, const Contents& conten
                          [this, renaming](const Outcome& outcome) { end_part(renaming, outcome); });
   }
   File& file = files_.at(contents.file);
+  const Name given{name.key, name.path};
+  if (renaming->request.how == NameFile::How::link) return add_name(file, given);
   Place& place = places_[name.path];
   place.key = name.key;
   place.file = file.id;
-  const Name given{name.key, name.path};
   const auto known = std::ranges::find(file.more_names, former.path, &Name::path);
-  if (is_link) {
-    file.more_names.push_back(given);
-    file.bytes.base = nullptr;  // the new name has no bytes yet,
-    file.bytes.before.reset();  // even if nobody changes them
-  } else if (known != file.more_names.end()) {
+  if (known != file.more_names.end()) {
     *known = given;
   } else {
     rename_to(file, given);
   }
   tell_names(file);
-  if (is_link) return;
   Place& left = places_[former.path];
   if (left.file == file.id) left.file = 0;
 }
@@ -399,7 +451,9 @@ void WrittenFiles::take_from_others(const Renaming& renaming, std::uint32_t remo
 }
 
 void WrittenFiles::tell_others(const NameFile& name, std::uint32_t remover) {
-  base_.tree.send_up(TakeSent{{}, name.from.path, name.from.key, remover, name.to.key, name.to.path});
+  const bool is_link = name.how == NameFile::How::link;
+  base_.tree.send_up(
+      TakeSent{{}, name.from.path, name.from.key, remover, name.to.key, name.to.path, is_link});
 }
 
 void WrittenFiles::done(const RenamingPtr& renaming) {

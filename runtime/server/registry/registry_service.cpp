@@ -341,8 +341,9 @@ void RegistryService::serve(const Requester& from, const Open& open) {
   const matcher::Registry::Use use{
       from.process, open.key, waits, {from.ticket.matcher, from.ticket.connection}};
   const std::string writer = registry_.may_be_closed_by(use);
-  // A rename ends with a removal. Whoever sees its end may use both names.
-  if (writer.empty() && (!is_removal || fence_.is_idle())) return serve_now(from, open);
+  // A rename ends with a removal, and a link with a look. Whoever sees its end may use both names.
+  const bool ends_naming = is_removal || open.which == Open::Which::growing;
+  if (writer.empty() && (!ends_naming || fence_.is_idle())) return serve_now(from, open);
   const Connection* const found = connections_.find({from.ticket.matcher, from.ticket.connection});
   const bool is_own = found != nullptr && connections_.component_name(*found) == writer;
   const bool removes = is_own && (is_removal || (is_create && open.is_on_disk));
@@ -352,6 +353,10 @@ void RegistryService::serve(const Requester& from, const Open& open) {
 }
 
 void RegistryService::serve_now(const Requester& from, const Open& open) {
+  const bool looks = open.purpose == Purpose::read && open.which == Open::Which::growing;
+  const auto elsewhere = looks ? registry_.file_elsewhere(from.process, open.key) : matcher::WrittenFile{};
+  if (elsewhere.connection != 0)
+    return answer(from.ticket, ImageReady{0, 0, 0, FileSource{elsewhere.matcher, 0, elsewhere.connection}});
   registry_.open(from.ticket, from.process, open, file_before(from, open));
 }
 

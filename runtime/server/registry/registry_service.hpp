@@ -65,15 +65,15 @@ class RegistryService final : private matcher::RegistryAnswers {
   void serve_series(const std::function<void()>& requests);
   void take(std::uint32_t from, const ConnectionEnded& end) { end_connection({from, end.connection}); }
   void take(std::uint32_t, const TakeSent& note) {
-    if (note.key == note.new_key) registry_.move_file(note.key, note.path, note.new_path);
-    if (note.remover == TakeSent::whoever_has_it &&
+    if (note.key == note.new_key && !note.is_link) registry_.move_file(note.key, note.path, note.new_path);
+    if (note.remover == TakeSent::whoever_has_it && !note.is_link &&
         registry_.rename_written(note.key, note.new_key, note.new_path))
       return;
     if (note.remover != TakeSent::whoever_has_it || registry_.is_file_written({{}, note.key}))
       fence_.pass(note, [] {});
   }
   void take(std::uint32_t from, const FileNames& note) {
-    registry_.note_file({from, note.connection}, note.keys, note.is_closed);
+    registry_.note_file({from, note.connection}, {note.keys, note.is_closed, note.is_in_place});
   }
   void take(std::uint32_t from, const SegmentsMapped& several);
   void take(std::uint32_t from, const ViewQuery& query);

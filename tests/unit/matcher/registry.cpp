@@ -297,16 +297,16 @@ TEST_SUITE("registry: the writer's own files") {
         found.push_back(known.path);
       return found;
     };
-    world.registry.note_file(file, {key}, false);
+    world.registry.note_file(file, {{key}});
     CHECK(world.registry.may_be_closed_by({reader, key, false}) == "model");
     CHECK(world.registry.may_be_closed_by({reader, key, false, file}).empty());
     CHECK(world.registry.closed_file(key) == WrittenFile{});
     CHECK(names("analysis").empty());
     CHECK(names("model") == std::vector<std::string>{"/files/a.nc"});
-    world.registry.note_file(file, {key}, true);
+    world.registry.note_file(file, {{key}, true});
     CHECK(world.registry.closed_file(key) == file);
     CHECK(names("analysis") == std::vector<std::string>{"/files/a.nc"});
-    world.registry.note_file(file, {{0, "/a.nc"}}, true);  // it has another name now
+    world.registry.note_file(file, {{{0, "/a.nc"}}, true});  // it has another name now
     CHECK(names("analysis").empty());
     CHECK(world.registry.list({"/", false, {}, {}}).files.size() == 1);
     world.registry.end_file(writer, file);

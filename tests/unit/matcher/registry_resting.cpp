@@ -51,7 +51,7 @@ TEST_SUITE("registry: resting processes") {
     for (const bool is_closed : {false, true}) {
       ScriptsWorld world({{"a.dat", "a", {"b"}, true}, {"b.dat", "b", {"a"}, true}});
       const WrittenFile file = world.write_file("a");
-      world.registry.note_file(file, {{0, "a.dat"}}, is_closed);
+      world.registry.note_file(file, {{{0, "a.dat"}}, is_closed});
       const auto b = world.read_by("a", 1, "b.dat"), a = world.read_by("b", 0, "a.dat");
       world.look();
       CHECK(world.refusal(a) == (is_closed ? 0 : NC_ENOENT));

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace sluice::matcher {
 
@@ -13,6 +14,11 @@ constexpr std::uint64_t mark_of_no_name = 1, mark_of_most_names = 4;
 [[nodiscard]] constexpr std::uint32_t names_of_mark(std::uint64_t mark) noexcept {
   if (mark == mark_of_no_name) return 0;
   return mark == 0 || mark > mark_of_most_names ? 1 : static_cast<std::uint32_t>(mark);
+}
+
+/// In place of a path: the file that has these numbers (st_dev, st_ino).
+[[nodiscard]] inline std::string path_of_numbers(std::uint64_t device, std::uint64_t file) {
+  return "file " + std::to_string(device) + ' ' + std::to_string(file);
 }
 
 }  // namespace sluice::matcher

@@ -12,8 +12,12 @@ namespace sluice::matcher {
 /// The files that are being written by the C library, by their names.
 class OpenFiles {
  public:
-  /// The file has these names now. `is_closed`: for the last time, so it is being published, or given up.
-  void note(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed);
+  struct Known {
+    std::vector<DatasetKey> keys;  ///< its names now
+    bool is_closed = false;        ///< for the last time, so it is being published, or given up
+    bool is_in_place = false;      ///< the disk shows its bytes
+  };
+  void note(const WrittenFile& file, Known known);
   /// It is published, or has been given up.
   void end(const WrittenFile& file);
   [[nodiscard]] bool is_empty() const noexcept { return files_.empty(); }
@@ -25,12 +29,12 @@ class OpenFiles {
   [[nodiscard]] bool has_closed(const std::function<bool(const WrittenFile& file)>& is_meant) const;
   /// The file of that name that has been closed, and is not published yet; connection 0: there is none.
   [[nodiscard]] WrittenFile closed(const DatasetKey& key) const;
+  /// The one in memory that has not been closed.
+  [[nodiscard]] WrittenFile open(const DatasetKey& key) const;
 
  private:
-  struct Known {
-    std::vector<DatasetKey> keys;
-    bool is_closed = false;
-  };
+  [[nodiscard]] WrittenFile newest(const DatasetKey& key,
+                                   const std::function<bool(const Known&)>& is_meant) const;
   std::map<WrittenFile, Known> files_;
   std::set<std::pair<DatasetKey, WrittenFile>> by_key_;
 };

@@ -8,6 +8,7 @@
 
 #include "sluice/matcher/dataset_key.hpp"
 #include "sluice/matcher/group.hpp"
+#include "sluice/matcher/open_files.hpp"
 #include "sluice/matcher/published_file.hpp"
 #include "sluice/matcher/registry_requests.hpp"
 #include "sluice/matcher/run_view.hpp"
@@ -48,9 +49,9 @@ class Registry {
   /// and the end of it. The process ends with its last connection and its last file.
   void begin_file(ProcessId process, const WrittenFile& file);
   void end_file(ProcessId process, const WrittenFile& file);
-  /// Such a file has these names now. `is_closed`: it has been closed for the last time, and is being
-  /// published.
-  void note_file(const WrittenFile& file, const std::vector<DatasetKey>& keys, bool is_closed);
+  void note_file(const WrittenFile& file, OpenFiles::Known known);
+  /// The file in memory that the process's component has open on another node; connection 0: there is none.
+  [[nodiscard]] WrittenFile file_elsewhere(ProcessId process, const DatasetKey& key) const;
   /// The file of that name that has been closed, and is not published yet; connection 0: there is none.
   [[nodiscard]] WrittenFile closed_file(const DatasetKey& key) const;
   /// What a process does with a name.
