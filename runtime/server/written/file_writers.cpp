@@ -94,7 +94,7 @@ void FileWriters::note(std::uint32_t process, const FileHolder& note) {
     if (note.holds) writers.holders.push_back(process);
     if (note.is_by_exec) writers.heirs.push_back(process);
     const bool has_closed = !note.holds && !note.is_by_exec && writers.is_given;
-    if (has_closed && writers.is_told && !is_open(writers)) left.push_back(file);
+    if (has_closed && writers.is_told) is_open(writers) ? doubt(file, writers) : left.push_back(file);
   }
   settle_left(left);
 }
@@ -104,7 +104,8 @@ void FileWriters::note_left(std::uint32_t process) {
   for (auto& [file, writers] : files_) {
     const bool has_held = std::erase(writers.holders, process) + std::erase(writers.heirs, process) > 0;
     if (has_held) writers.changed.reset();
-    if (has_held && writers.is_given && writers.is_told && !is_open(writers)) left.push_back(file);
+    if (has_held && writers.is_given && writers.is_told)
+      is_open(writers) ? doubt(file, writers) : left.push_back(file);
   }
   settle_left(left);
 }
@@ -137,20 +138,24 @@ void FileWriters::closed(int watch) {
   if (found == by_watch_.end()) return;
   Writers& writers = files_.at(found->second);
   if (writers.are_asked || !writers.is_given) return;
-  if (!is_open(writers)) return settle(found->second);
-  if (writers.doubt == 0) doubtful_.push_back(found->second);
-  writers.doubt = ++last_doubt_;
-  look_again(found->second, writers.doubt, std::chrono::microseconds(50));
+  is_open(writers) ? doubt(found->second, writers) : settle(found->second);
 }
 
-/// The kernel tells of a close a moment before nobody can write any more, and not again after that.
+/// The kernel and the process tell of a close a moment before nobody can write any more, and not again after
+/// that. The kernel tells nothing of a close that is just being made when it begins to watch.
+void FileWriters::doubt(FileId file, Writers& writers) {
+  if (writers.doubt == 0) doubtful_.push_back(file);
+  writers.doubt = ++last_doubt_;
+  look_again(file, writers.doubt, std::chrono::microseconds(50));
+}
+
 void FileWriters::look_again(FileId file, std::uint64_t doubt, std::chrono::microseconds after) {
   static constexpr std::chrono::seconds longest(2);
   const auto timer = std::make_shared<boost::asio::steady_timer>(loop_, after);  // shared with its wait
   timer->async_wait([this, timer, file, doubt, after](const boost::system::error_code& error) {
     const Writers* const writers = find(file);
-    if (error || writers == nullptr || writers->doubt != doubt || writers->are_asked) return;
-    if (!is_open(*writers)) return settle(file);
+    if (error || writers == nullptr || writers->doubt != doubt) return;
+    if (!writers->are_asked && !is_open(*writers)) return settle(file);
     // Where the kernel does not tell, the end of a process is not told either.
     if (after < longest || !writers->is_told)
       look_again(file, doubt, std::min<std::chrono::microseconds>(2 * after, longest));

@@ -79,6 +79,7 @@ class FileWriters {
   [[nodiscard]] static bool is_open(const Writers& writers);
   [[nodiscard]] Writers* find(FileId file);
   void closed(int watch);
+  void doubt(FileId file, Writers& writers);
   void look_again(FileId file, std::uint64_t doubt, std::chrono::microseconds after);
   void settle(FileId file);
   void settle_left(const std::vector<FileId>& left);
@@ -91,7 +92,7 @@ class FileWriters {
   std::map<FileId, Writers> files_;
   std::map<int, FileId> by_watch_;
   std::uint64_t last_doubt_ = 0;
-  std::vector<FileId> doubtful_;  ///< of which the kernel has told a close, and somebody could write still
+  std::vector<FileId> doubtful_;  ///< of which a close was told, and somebody could write still
 };
 
 }  // namespace sluice::runtime

@@ -114,6 +114,42 @@ TEST_CASE("a file that its process has closed, and says so, is closed at once") 
   world.writers.remove(number);
 }
 
+namespace {
+
+/// Takes what inotify has for this process, as if the kernel had told nothing.
+void lose_news_of_kernel() {
+  for (int descriptor = 3; descriptor < 100; ++descriptor) {
+    std::array<char, 64> link{};
+    const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+    if (::readlink(path.c_str(), link.data(), link.size() - 1) < 0) continue;
+    std::array<char, 4096> bytes{};
+    while (std::string(link.data()) == "anon_inode:inotify" &&
+           ::read(descriptor, bytes.data(), bytes.size()) > 0) {
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a close that a process tells of just before it is made, and the kernel does not, is found") {
+  for (const bool has_ended : {false, true}) {
+    World world;
+    world.add();
+    const auto self = static_cast<std::uint32_t>(::getpid());
+    FileDescriptor writer = writer_of(world.bytes);
+    world.writers.note_given(number, self);
+    world.loop.run_for(std::chrono::milliseconds(5));  // the kernel watches from now on
+    world.loop.restart();
+    has_ended ? world.writers.note_left(self) : world.writers.note(self, world.leaving());
+    CHECK(world.news.empty());
+    writer.reset();
+    lose_news_of_kernel();
+    world.await_news();
+    CHECK(world.news.front().verdict == Verdict::closed);
+    world.writers.remove(number);
+  }
+}
+
 TEST_CASE("a close that no process tells of is told when the kernel does") {
   World world;
   world.add();
