@@ -200,7 +200,7 @@ void for_every_exchange_packet(Use use) {
   use(Brought{5, true, failure, {}});
   use(ReadMemory{5, {{10, 64, 4096}, {11, 0, 1}}, {12, 13}, {}});
   use(ReadMemory{5, {}, {}, FileRange{9, 64, 4096}});
-  use(MemoryRead{5, {}, bytes_of({1, 2, 3}), {bytes_of({4}), {}}});
+  use(MemoryRead{5, {}, bytes_of({1, 2, 3}), {4096, 0100640, 7, 8, 2, 1000, 5}, {bytes_of({4}), {}}});
 }
 
 /// Calls `use` with one example of every message.
