@@ -429,8 +429,10 @@ def what_was_synced_survives():
         if victim == "writer": harness.allow("dies")
         run = harness.start(sluice, "run", "--log-dir", "log", "flow.yaml")
         wait_for(lambda: os.path.exists("synced"), "the syncs")
-        if victim == "run": harness.kill(harness.descendants(run.pid) + [run.pid], signal.SIGKILL)
+        everybody = [*harness.descendants(run.pid), run.pid]
+        if victim == "run": harness.kill(everybody, signal.SIGKILL)
         told = finish(run).all
+        wait_for(lambda: not any(map(harness.is_alive, everybody)), "the end of all processes")
         expect(run.returncode != 0, "a success")
         expect(victim == "run" or "sluice recover" in told, "it is not told how the file can be had")
         expect(not os.path.exists("a.dat") and len(glob.glob("logs/*.sluice-saved")) == 1, f"left: {os.listdir('logs')}")

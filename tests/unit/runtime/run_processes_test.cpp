@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <string>
 
 using namespace sluice::runtime;
@@ -22,6 +23,9 @@ class Sleeper {
     const char* const variables[] = {variable.c_str(), nullptr};
     REQUIRE(::posix_spawn(&id_, "/bin/sleep", nullptr, nullptr, const_cast<char**>(arguments),
                           const_cast<char**>(variables)) == 0);
+    // The parent goes on a moment before the kernel shows what the new program was given.
+    for (std::string shown; shown.empty();)
+      std::ifstream("/proc/" + std::to_string(id_) + "/environ") >> shown;
   }
   ~Sleeper() {
     ::kill(id_, SIGKILL);
