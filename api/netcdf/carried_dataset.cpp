@@ -38,15 +38,17 @@ int forks_so_far() noexcept {
   return forks.load(std::memory_order_relaxed);
 }
 
-std::optional<int> CarriedDataset::changed_attribute(int group, int varid, const char* name) const {
+std::optional<formats::Attribute> CarriedDataset::changed_attribute(int group, int varid,
+                                                                    const char* name) const {
   const bool may_be = described != nullptr && !is_writable && !is_plain() && name != nullptr;
   if (!may_be || (varid == global && group != 0)) return std::nullopt;
-  std::optional<int> found;
+  std::optional<formats::Attribute> found;
   const int id = varid == global ? global : described->find(group, varid);
   const DatasetUse use(coupled);
-  formats::for_each_netcdf4_change(use->netcdf4_changes, [&](int variable, const std::string& changed) {
-    if (variable == id && changed == formats::normalised_name(name)) found = id;
-  });
+  const auto look = [&](int variable, const formats::Attribute& changed) {
+    if (variable == id && changed.name == formats::normalised_name(name)) found = changed;
+  };
+  formats::for_each_netcdf4_change(use->netcdf4_changes, use->header, look);
   return found;
 }
 

@@ -55,9 +55,9 @@ struct CarriedDataset {
     return described == nullptr ? nullptr : described->replay.get();
   }
   [[nodiscard]] bool is_replaying() const noexcept { return replay() != nullptr && replay()->is_replaying(); }
-  /// The coupled dataset's id of the attribute's variable, or of the whole, where the shadow has other
-  /// values.
-  [[nodiscard]] std::optional<int> changed_attribute(int group, int varid, const char* name) const;
+  /// The attribute, where the shadow has other values. Throws Error.
+  [[nodiscard]] std::optional<formats::Attribute> changed_attribute(int group, int varid,
+                                                                    const char* name) const;
   /// A forked child has no connection to the matcher. It reads what its parent has open from an image of the
   /// file, which is the shadow then. Returns a status.
   int follow_fork() noexcept;

@@ -325,13 +325,18 @@ int put_att(int ncid, int varid, const char* name, nc_type external, std::size_t
   return worse(also(group, 0, [&] { return copy_attribute(group, varid, name); }), status);
 }
 
-/// An attribute that the shadow has with other values.
-int get_changed(const CarriedGroup& group, int id, const char* name, void* values, nc_type memory) {
+/// An attribute that the shadow has with other values. Empty: it has the same.
+std::optional<int> get_changed(const CarriedGroup& group, int varid, const char* name, void* values,
+                               nc_type memory) {
+  std::optional<formats::Attribute> changed;
+  const int of_look = guard([&] {
+    changed = group->changed_attribute(group.group, varid, name);
+    return 0;
+  });
+  if (of_look != 0) return of_look;
+  if (!changed || memory == type::string) return std::nullopt;
   return guard([&]() -> int {
-    const DatasetUse dataset(group->coupled);
-    const formats::Header& header = dataset->header;
-    const auto& attributes = id == global ? header.attributes : header.variable(id).attributes;
-    const formats::Attribute& attribute = attributes[attributes.find(formats::normalised_name(name))];
+    const formats::Attribute& attribute = *changed;
     const auto to = memory == type::own ? attribute.type : static_cast<formats::Type>(memory);
     if (formats::mixes_text(to, attribute.type)) return NC_ECHAR;
     return formats::convert_casting(to, values, attribute.type, attribute.values.data(), attribute.count);
@@ -341,8 +346,7 @@ int get_changed(const CarriedGroup& group, int id, const char* name, void* value
 int get_att(int ncid, int varid, const char* name, void* values, nc_type memory) {
   const CarriedGroup group = carried(ncid);
   if (const int status = group->settle_attributes(); status != 0) return status;
-  if (const auto id = group->changed_attribute(group.group, varid, name); id && memory != type::string)
-    return get_changed(group, *id, name, values, memory);
+  if (const auto status = get_changed(group, varid, name, values, memory)) return *status;
   const std::string variant = variant_of("nc_get_att", memory);
   nc_type external = 0;
   std::size_t count = 0;

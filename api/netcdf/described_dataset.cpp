@@ -295,16 +295,13 @@ void DescribedDataset::take_changed() {
   const DatasetUse coupled(coupled_);
   if (coupled->netcdf4_changes.empty()) return;
   (void)library_.call("nc_redef", shadow_);  // one of the classic model needs it
-  formats::for_each_netcdf4_change(coupled->netcdf4_changes, [&](int id, const std::string& name) {
-    const auto& of = id == global ? coupled->header.attributes : coupled->header.variable(id).attributes;
+  const auto change = [&](int id, const formats::Attribute& attribute) {
+    if (id == global) return put_attribute(library_, shadow_, global, attribute);
     const auto place = std::ranges::find(variables_, id, [](const auto& each) { return each.second; });
-    const int group = id == global ? shadow_ : (shadow_ & ~group_bits) | place->first[0];
-    const formats::Attribute& attribute = of[of.find(name)];
-    library_.ask("nc_put_att", group, id == global ? global : place->first[1],
-                 static_cast<const char*>(name.c_str()), static_cast<nc_type>(attribute.type),
-                 static_cast<std::size_t>(attribute.count),
-                 static_cast<const void*>(attribute.values.data()));
-  });
+    if (place == variables_.end()) return;
+    put_attribute(library_, (shadow_ & ~group_bits) | place->first[0], place->first[1], attribute);
+  };
+  formats::for_each_netcdf4_change(coupled->netcdf4_changes, coupled->header, change);
   (void)end_definitions(library_, shadow_);
 }
 

@@ -173,16 +173,14 @@ void change_attributes(const ProgramLibrary& library, int file, const formats::H
   if (list < 0) return;
   constexpr int global = -1;
   (void)library.call("nc_redef", file);  // a file of the classic model needs it
-  formats::for_each_netcdf4_change(header.attributes[list].values, [&](int id, const std::string& name) {
+  const auto change = [&](int id, const formats::Attribute& attribute) {
     Rows place;
     place.group = file;
     place.variable = global;
     if (id != global) place = find_rows(library, file, header.variable(id).name, {});
-    const auto& attributes = id == global ? header.attributes : header.variable(id).attributes;
-    const formats::Attribute& attribute = attributes[attributes.find(name)];
-    library.ask("nc_put_att", place.group, place.variable, name.c_str(), static_cast<nc_type>(attribute.type),
-                static_cast<std::size_t>(attribute.count), static_cast<const void*>(attribute.values.data()));
-  });
+    put_attribute(library, place.group, place.variable, attribute);
+  };
+  formats::for_each_netcdf4_change(header.attributes[list].values, header, change);
   (void)library.call("nc_enddef", file);
 }
 

@@ -7,6 +7,7 @@
 
 #include "dispatch_table.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/header.hpp"
 
 namespace sluice::api::netcdf {
 
@@ -45,6 +46,13 @@ class ProgramLibrary {
   static constexpr int not_in_this_version = -111;
   void* handle_;
 };
+
+/// Gives an attribute of a group or a variable these values. `variable`: -1 for the group's. Throws Error.
+inline void put_attribute(const ProgramLibrary& library, int group, int variable,
+                          const formats::Attribute& attribute) {
+  library.ask("nc_put_att", group, variable, attribute.name.c_str(), static_cast<nc_type>(attribute.type),
+              static_cast<std::size_t>(attribute.count), static_cast<const void*>(attribute.values.data()));
+}
 
 /// The name of the variant of a function of netCDF for values of a type in memory; for types that are not
 /// numbers, text or strings, the function itself.

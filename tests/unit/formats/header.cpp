@@ -3,8 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "sluice/formats/error.hpp"
+#include "sluice/formats/netcdf4.hpp"
 
 using namespace sluice;
 using namespace sluice::formats;
@@ -145,4 +150,19 @@ TEST_CASE("copies of a header are independent") {
   copy.add_dimension({.name = "z", .length = 1});
   CHECK(original.find_dimension("x") == 1);
   CHECK(original.dimension_count() == 3);
+}
+
+TEST_CASE("attributes that a netCDF-4 step has changed are found; a list that names others is damaged") {
+  auto header = example();
+  header.attributes.put(number("of all", 1));
+  header.variable(1).attributes.put(number("offset", 2));
+  std::vector<std::pair<int, std::string>> found;
+  const auto read = [&](const std::string& list) {
+    const auto note = [&](int id, const Attribute& changed) { found.emplace_back(id, changed.name); };
+    for_each_netcdf4_change(std::as_bytes(std::span(list)), header, note);
+  };
+  read("-1 of all\n1 offset\n");
+  CHECK(found == std::vector<std::pair<int, std::string>>{{-1, "of all"}, {1, "offset"}});
+  for (const char* const damaged : {"2 offset\n", "-2 of all\n", "0 offset\n", "x\n", "\n", "1"})
+    CHECK_THROWS_AS(read(damaged), Error);
 }

@@ -1,9 +1,13 @@
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "sluice/formats/error.hpp"
+#include "sluice/formats/header.hpp"
 
 namespace sluice::formats {
 
@@ -23,14 +27,23 @@ inline constexpr std::string_view netcdf4_changes_attribute = "_sluice_netcdf4_c
   return text.find(netcdf4_file_attribute) != std::string_view::npos;
 }
 
-/// Calls visit(variable, name) for each line of netcdf4_changes_attribute.
+/// Calls visit(variable, attribute) for each line of netcdf4_changes_attribute. Throws Error(NC_ENOTATT): the
+/// header has no such attribute.
 template <class Visit>
-void for_each_netcdf4_change(std::span<const std::byte> list, const Visit& visit) {
+void for_each_netcdf4_change(std::span<const std::byte> list, const Header& header, const Visit& visit) {
+  constexpr int of_dataset = -1;
   std::string_view left(reinterpret_cast<const char*>(list.data()), list.size());
   while (!left.empty()) {
-    const std::string line(left.substr(0, left.find('\n')));
+    const std::string_view line = left.substr(0, left.find('\n'));
     left.remove_prefix(std::min(left.size(), line.size() + 1));
-    visit(std::stoi(line), line.substr(line.find(' ') + 1));
+    int id = header.variable_count();
+    std::from_chars(line.data(), line.data() + line.size(), id);
+    const bool has_attributes = id >= of_dataset && id < header.variable_count();
+    const Attributes& attributes =
+        has_attributes && id != of_dataset ? header.variable(id).attributes : header.attributes;
+    const int found = has_attributes ? attributes.find(line.substr(line.find(' ') + 1)) : -1;
+    if (found < 0) throw Error(NC_ENOTATT, "the list of changed attributes is damaged: " + std::string(line));
+    visit(id, attributes[found]);
   }
 }
 
