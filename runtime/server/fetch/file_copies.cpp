@@ -161,15 +161,8 @@ void bring_tables(MemoryReads& reads, const matcher::StepView& view, std::uint32
 
 FileFacts facts_of(const FileDescriptor& file) {
   const struct stat facts = status_of(file);
-  std::uint64_t mark = 0;
-  (void)::fcntl(file.number(), F_GET_RW_HINT, &mark);
-  return {static_cast<std::uint64_t>(facts.st_size),
-          facts.st_mode,
-          facts.st_uid,
-          facts.st_gid,
-          matcher::names_of_mark(mark),
-          facts.st_mtim.tv_sec,
-          facts.st_mtim.tv_nsec};
+  return {static_cast<std::uint64_t>(facts.st_size), facts.st_mode,        facts.st_uid,         facts.st_gid,
+          matcher::names_of_mark(mark_of(file)),     facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
 }
 
 void set_facts(const FileDescriptor& file, const FileFacts& facts) noexcept {
@@ -180,8 +173,7 @@ void set_facts(const FileDescriptor& file, const FileFacts& facts) noexcept {
   set_owner(file, wanted);
   (void)::fchmod(file.number(), mode_of(facts.mode));
   set_times(file, wanted);
-  std::uint64_t mark = matcher::mark_of_names(facts.names);
-  (void)::fcntl(file.number(), F_SET_RW_HINT, &mark);
+  mark(file, matcher::mark_of_names(facts.names));
 }
 
 }  // namespace sluice::runtime

@@ -95,6 +95,16 @@ std::uint64_t file_size(const FileDescriptor& file) {
   return static_cast<std::uint64_t>(status_of(file).st_size);
 }
 
+std::uint64_t mark_of(const FileDescriptor& file) noexcept {
+  std::uint64_t mark = 0;
+  (void)::fcntl(file.number(), F_GET_RW_HINT, &mark);
+  return mark;
+}
+
+void mark(const FileDescriptor& file, std::uint64_t how) noexcept {
+  (void)::fcntl(file.number(), F_SET_RW_HINT, &how);
+}
+
 /// A lease for reading is given only where nobody can write. It is given back at once.
 bool is_open_for_writing(const FileDescriptor& file) noexcept {
   if (::fcntl(file.number(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;

@@ -61,6 +61,10 @@ void set_facts(const std::string& path, const struct stat& before, const struct 
 [[nodiscard]] int read_range(const FileDescriptor& file, std::uint64_t offset, std::span<std::byte> bytes);
 [[nodiscard]] int write_range(const FileDescriptor& file, std::uint64_t offset,
                               std::span<const std::byte> bytes);
+/// The file's write hint, by which it tells what the kernel does not know: sluice/matcher/name_marks.hpp. 0:
+/// it has none.
+[[nodiscard]] std::uint64_t mark_of(const FileDescriptor& file) noexcept;
+void mark(const FileDescriptor& file, std::uint64_t how) noexcept;
 /// Makes `to`, which may be larger, the same file, and opens it for reading.
 [[nodiscard]] FileDescriptor become(const FileDescriptor& to, const FileDescriptor& from);
 /// Puts a file of the same bytes and permissions in the place of what is at the path. Throws Error: then what

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <utility>
 
-#include "file_copies.hpp"
 #include "memory_file.hpp"
 #include "sluice/formats/error.hpp"
+#include "sluice/matcher/name_marks.hpp"
 #include "sluice/runtime/session.hpp"
 #include "sluice/runtime/wire.hpp"
 #include "written_file_states.hpp"
@@ -405,9 +405,12 @@ bool WrittenFiles::give(File& file, const QueuedOpen& open, bool is_new) {
 /// The kernel counts the names of files on disk.
 FileOpened WrittenFiles::opened_at(const QueuedOpen& open) const {
   const auto known = places_.find(open.request.path);
-  const bool is_linked = known != places_.end() && known->second.links != nullptr;
-  const std::uint32_t names = open.base != nullptr ? facts_of(*open.base).names : 1;
-  return {false, is_linked ? static_cast<std::uint32_t>(known->second.links->size()) : names,
+  std::uint32_t names = 1;
+  if (known != places_.end() && known->second.links != nullptr)
+    names = static_cast<std::uint32_t>(known->second.links->size());
+  else if (open.base != nullptr)
+    names = matcher::names_of_mark(mark_of(*open.base));
+  return {false, names,
           open.request.is_in_place || open.base != nullptr ? 0 : base_.names.of(open.request.path)};
 }
 

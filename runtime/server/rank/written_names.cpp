@@ -16,14 +16,6 @@
 
 namespace sluice::runtime {
 
-namespace {
-
-void mark(const FileDescriptor& file, std::uint64_t how) noexcept {
-  (void)::fcntl(file.number(), F_SET_RW_HINT, &how);
-}
-
-}  // namespace
-
 /// A request for a name, until it is answered.
 struct WrittenFiles::Renaming {
   ClientId client = 0;
