@@ -5,6 +5,7 @@ import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -204,6 +205,16 @@ def kill(pids, number):
             os.kill(pid, number)
         except ProcessLookupError:
             pass
+
+
+def kill_run(run):
+    """Kills a run that was started here, with all its processes, when none can act on another one's end any more. Returns what finish() returns, after all have ended."""
+    everybody = [*descendants(run.pid), run.pid]
+    kill(everybody, signal.SIGSTOP)
+    kill(everybody, signal.SIGKILL)
+    done = finish(run)
+    wait_for(lambda: not any(map(is_alive, everybody)), "the end of all processes")
+    return done
 
 
 def processes_of(program):

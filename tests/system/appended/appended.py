@@ -429,10 +429,7 @@ def what_was_synced_survives():
         if victim == "writer": harness.allow("dies")
         run = harness.start(sluice, "run", "--log-dir", "log", "flow.yaml")
         wait_for(lambda: os.path.exists("synced"), "the syncs")
-        everybody = [*harness.descendants(run.pid), run.pid]
-        if victim == "run": harness.kill(everybody, signal.SIGKILL)
-        told = finish(run).all
-        wait_for(lambda: not any(map(harness.is_alive, everybody)), "the end of all processes")
+        told = (harness.kill_run if victim == "run" else finish)(run).all
         expect(run.returncode != 0, "a success")
         expect(victim == "run" or "sluice recover" in told, "it is not told how the file can be had")
         expect(not os.path.exists("a.dat") and len(glob.glob("logs/*.sluice-saved")) == 1, f"left: {os.listdir('logs')}")

@@ -37,14 +37,6 @@ def contents(path):
         return file.read()
 
 
-def kill_all(run):
-    """And wait until nobody of the run is left."""
-    everybody = [*harness.descendants(run.pid), run.pid]
-    harness.kill(everybody, signal.SIGKILL)
-    finish(run)
-    wait_for(lambda: not any(map(harness.is_alive, everybody)), "the end of all processes")
-
-
 GROWING = """
 import os, time
 record = os.urandom(1 << 20)
@@ -75,7 +67,7 @@ def a_sync_writes_what_has_changed():
         run = start()
         wait_for(lambda: os.path.exists("synced"), "the syncs")
         written, saved = written_by_matchers(run), sum(map(os.path.getsize, glob.glob("logs/*.sluice-saved")))
-        kill_all(run)
+        harness.kill_run(run)
         expect(more or 16 << 20 < written < 20 << 20, f"written: {written}")  # steps become files besides
         expect(16 << 20 < saved < 20 << 20 and glob.glob("logs/*.1.sluice-saved"), f"saved{more}: {saved} in {os.listdir('logs')}")
         finish(harness.start(sluice, "recover", "logs"), 0)
@@ -87,7 +79,7 @@ def a_sync_without_a_change_keeps_what_was_saved():
     write_flow(GROWING.replace("    open(", "        os.fsync(file.fileno())\n    open(", 1), more=", publish: sync")
     run = start()
     wait_for(lambda: os.path.exists("synced"), "the syncs")
-    kill_all(run)
+    harness.kill_run(run)
     finish(harness.start(sluice, "recover", "logs"), 0)
     expect(os.path.getsize("a.dat") == 16 << 20 and contents("a.dat")[:4] == b"0015", "the file")
 
@@ -173,7 +165,7 @@ def kill_after_syncs():
     write_flow(DYING, "open('got', 'w').write(open('a.dat').read())")
     run = start()
     wait_for(lambda: os.path.exists("synced"), "the syncs")
-    kill_all(run)
+    harness.kill_run(run)
     harness.allow("again")
 
 

@@ -326,10 +326,7 @@ def stale():
     """A run that was killed is not listed, and the next one removes what it left."""
     process = run("write a.nc 10 await end", "until test -e end; do sleep 0.1; done")
     published("a.nc")
-    everybody = [process.pid, *harness.descendants(process.pid)]
-    harness.kill(everybody, signal.SIGKILL)
-    process.communicate()
-    wait_for(lambda: not any(map(harness.is_alive, everybody)), "the end of all processes")
+    harness.kill_run(process)
     expect("no workflow" in terminal(SLUICE, "ls", status=2).err, "a run that was killed is listed")
     expect("no workflow" in terminal(SLUICE, "attach", "flow", "--", "true", status=2).err, "a run that was killed")
     allow("end")

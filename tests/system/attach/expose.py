@@ -137,11 +137,7 @@ def killed():
     process.communicate()
     wait_for(lambda: not os.path.lexists("a.nc") and not os.path.exists(memory), "the guardian")
     process, memory = begin()
-    everybody = [process.pid, *harness.descendants(process.pid)]
-    harness.kill(everybody, signal.SIGSTOP)  # so that the guardian does not outlive the others by a moment
-    harness.kill(everybody, signal.SIGKILL)
-    process.communicate()
-    wait_for(lambda: not any(map(harness.is_alive, everybody)), "the end of all processes")
+    harness.kill_run(process)
     expect(os.path.islink("a.nc"), "the link that is left")
     allow("end")
     write_flow("write b.nc 10", "sh -c 'cat b.nc > copy'")

@@ -155,6 +155,10 @@ void go_on(const World& world, Explorer& next) {
     World& changed = next.emplace_back(world);
     change(changed);
   };
+  const auto go_to = [&](At at, const World& changed) { next.emplace_back(changed).at = at; };
+  const auto close = [&](const World& closed) {
+    for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(closed), other);
+  };
   switch (world.at) {
     case At::begin: {
       const auto slot = page.first_offered();
@@ -199,39 +203,21 @@ void go_on(const World& world, Explorer& next) {
     case At::send: {
       World sent(world);
       send(sent, 'p', sent.time);
-      if (sent.is_offered) {
-        sent.at = At::leave;
-        next.push_back(sent);
-        return;
-      }
-      for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(sent), other);
-      return;
+      return sent.is_offered ? go_to(At::leave, sent) : close(sent);
     }
     case At::leave: {
       World left(world);
-      if (left.page(left.writer).leave(left.slot, left.step)) {
-        left.at = At::tell;
-        next.push_back(left);
-        return;
-      }
-      for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(left), other);
-      return;
+      return left.page(left.writer).leave(left.slot, left.step) ? go_to(At::tell, left) : close(left);
     }
     case At::tell: {
       World told(world);
-      if (told.page(told.writer).bell().is_called.exchange(1) == 0) {
-        told.at = At::mail;
-        next.push_back(told);
-        return;
-      }
-      for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(told), other);
-      return;
+      const bool is_first = told.page(told.writer).bell().is_called.exchange(1) == 0;
+      return is_first ? go_to(At::mail, told) : close(told);
     }
     case At::mail: {
       World told(world);
       send(told, 'm', send_time(told));
-      for (std::size_t other = 0; other < processes; ++other) end_file(next.emplace_back(told), other);
-      return;
+      return close(told);
     }
     case At::over:
       return;
